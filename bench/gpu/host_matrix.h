@@ -11,7 +11,7 @@
 
 typedef std::vector<double> values;
 
-/* Why a measurement has no figure; others may have one. */
+/* Reason why a measurement has no figure; others may have one. */
 struct refusal {
     std::string why;
 };

@@ -109,7 +109,7 @@ static void result(struct product *p)
     rival_checksum(work, work->f64 ? (const void *)val64 : (const void *)val32, work->nnz_c);
 }
 
-/* Which of MKL's kernel libraries this process has loaded, as it stands in its map: MKL picks one by the processor. */
+/* The one of MKL's kernel libraries that this process has loaded, by its map: MKL picks one by the processor. */
 static void kernels(char *list, size_t size)
 {
     char line[1024];

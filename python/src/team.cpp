@@ -138,7 +138,7 @@ Team::Disposals Team::taken()
     return now;
 }
 
-/* Those that are still to be freed; a closed team has freed them. */
+/* Frees what is still to be freed; a closed team has freed it. */
 void Team::run_disposals(Disposals &now)
 {
     for (auto &disposal : now)

@@ -42,7 +42,7 @@ class Team
     /* Runs a call of the library, when it is this thread's turn, and throws its failure. `may`: a status that is
      * returned too. */
     tulle_status call(const std::function<tulle_status(tulle_comm *)> &body, tulle_status may = TULLE_OK);
-    /* It is this thread's turn until `leave`: calls of other threads wait. */
+    /* Takes the turn for this thread until `leave`: calls of other threads wait. */
     void enter();
     void leave();
     /*

@@ -2,9 +2,6 @@
 /* Facts of the build. */
 #include <tulle/version.h>
 
-#include "comm/registry.h"
-#include "kernel/kernel.h"
-
 const char *tulle_version(void)
 {
     return TULLE_VERSION;

@@ -34,7 +34,14 @@ void tulle__error_set(const char *message);
 /* Clears this thread's message. */
 void tulle__error_clear(void);
 
-/* status = f(); jumps to out if it fails. The idiom that passes a failure on. */
+/* Returns the failure of a call: the idiom of functions that have nothing to free. */
+#define TULLE_CALL(call)                                                                                               \
+    do {                                                                                                               \
+        const tulle_status status_ = (call);                                                                           \
+        if (status_ != TULLE_OK) return status_;                                                                       \
+    } while (0)
+
+/* status = f(); jumps to out if it fails: the idiom of functions that free something there. */
 #define TULLE_TRY(call)                                                                                                \
     do {                                                                                                               \
         status = (call);                                                                                               \

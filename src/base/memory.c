@@ -414,14 +414,12 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
 {
     tulle__account *account = tulle__account_current();
     struct header header = {.account = account};
-    tulle_status status = multiply(count, size, what, &header.bytes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(multiply(count, size, what, &header.bytes));
     if (tulle__account_fails(account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
     size_t bytes = header.bytes, charged = tulle__memory_footprint(bytes);
-    status = tulle__account_charge(account, charged, what);
-    if (status != TULLE_OK) return status;
-    status = obtain(account, bytes, what, &header);
+    TULLE_CALL(tulle__account_charge(account, charged, what));
+    tulle_status status = obtain(account, bytes, what, &header);
     if (status != TULLE_OK) {
         tulle__account_credit(account, charged);
         return status;
@@ -453,8 +451,7 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
 {
     void *old, *grown;
     memcpy(&old, block, sizeof old);
-    tulle_status status = tulle__alloc(count, size, what, &grown);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(count, size, what, &grown));
     if (old) {
         size_t had = header_of(old)->bytes;
         memcpy(grown, old, had < count * size ? had : count * size);
@@ -462,6 +459,22 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
     }
     memcpy(block, &grown, sizeof grown);
     return TULLE_OK;
+}
+
+tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list)
+{
+    if (count < *room) return TULLE_OK;
+    const int64_t grown = *room ? 2 * *room : first;
+    TULLE_CALL(tulle__realloc((size_t)grown, size, what, list));
+    *room = grown;
+    return TULLE_OK;
+}
+
+void tulle__free_scoped(void *pointer)
+{
+    void *block;
+    memcpy(&block, pointer, sizeof block);
+    tulle__free(block);
 }
 
 void tulle__free(void *block)

@@ -97,7 +97,17 @@ tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void
  * *block may be NULL.
  */
 tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block);
+
+/* The same if `count` elements fill the list: it doubles, `first` elements at first. */
+tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list);
 void tulle__free(void *block);
+
+/*
+ * Declares local pointers, NULL or with a block that is freed where they go out of scope: for temporaries of functions
+ * that return from anywhere (TULLE_CALL). A block that shall stay is taken from its pointer, which becomes NULL.
+ */
+#define TULLE__SCOPED __attribute__((cleanup(tulle__free_scoped)))
+void tulle__free_scoped(void *pointer);
 
 /* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */
 size_t tulle__memory_physical(void);

@@ -62,8 +62,7 @@ static int open_unnamed(tulle__new_file *f)
 static tulle_status create_beside(tulle__new_file *f)
 {
     enum { SUFFIX = 48, ATTEMPTS = 100, NAME = 255 }; /* NAME: the longest name of file systems */
-    tulle_status status = copy_path(f->path, SUFFIX, &f->temporary);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(copy_path(f->path, SUFFIX, &f->temporary));
     const char *slash = strrchr(f->path, '/');
     size_t n = strlen(f->path), folder = slash ? (size_t)(slash - f->path) + 1 : 0;
     if (n - folder > NAME - SUFFIX) n = folder + NAME - SUFFIX;
@@ -76,7 +75,7 @@ static tulle_status create_beside(tulle__new_file *f)
         if (f->fd < 0 && errno != EEXIST) break;
     }
     if (f->fd >= 0) return TULLE_OK;
-    status = cannot(f->path, "creating a file beside it");
+    tulle_status status = cannot(f->path, "creating a file beside it");
     tulle__free(f->temporary);
     f->temporary = NULL;
     return status;
@@ -159,8 +158,7 @@ tulle_status tulle__new_file_write(tulle__new_file *f, const void *data, size_t 
 {
     const char *p = data;
     while (bytes) {
-        const tulle_status status = tulle__attend();
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend());
         ssize_t n = write(f->fd, p, bytes < PIECE ? bytes : PIECE);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");
@@ -174,8 +172,7 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
 {
     const char *p = data;
     while (bytes) {
-        const tulle_status status = tulle__attend();
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend());
         ssize_t n = pwrite(f->fd, p, bytes < PIECE ? bytes : PIECE, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");
@@ -186,21 +183,6 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
     return TULLE_OK;
 }
 
-/* Brings the name to disk, too. A file system that cannot do this has done what it can. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + (slash == path) : 0;
-    char folder[PATH_MAX];
-    if (n >= sizeof folder) return;
-    memcpy(folder, path, n);
-    folder[n] = '\0';
-    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    (void)fsync(fd);
-    close(fd);
-}
-
 static void destroy(tulle__new_file *f)
 {
     if (f->fd >= 0) close(f->fd);
@@ -209,17 +191,15 @@ static void destroy(tulle__new_file *f)
     *f = (tulle__new_file){.fd = -1};
 }
 
-tulle_status tulle__new_file_close(tulle__new_file *f, int sync)
+tulle_status tulle__new_file_close(tulle__new_file *f)
 {
     tulle_status status = TULLE_OK;
-    if (sync && f->temporary && fsync(f->fd) != 0) TULLE_TRY(tulle__new_file_fail(f, "waiting for the disk"));
     if (name_it(f) != 0) TULLE_TRY(tulle__new_file_fail(f, "naming the finished file"));
     int code = close(f->fd);
     f->fd = -1;
     if (code != 0) TULLE_TRY(tulle__new_file_fail(f, "closing"));
     if (f->temporary && rename(f->temporary, f->path) != 0)
         TULLE_TRY(tulle__new_file_fail(f, "renaming the finished file"));
-    if (sync && f->temporary) sync_folder(f->path);
     destroy(f);
     return TULLE_OK;
 out:

@@ -46,8 +46,8 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *file, int64_t offset, co
 /* Sets a message for a failure with errno, and deletes the file. */
 tulle_status tulle__new_file_fail(const tulle__new_file *file, const char *what);
 
-/* Gives the complete file its name (sync: and waits until it is on disk); on failure it aborts. */
-tulle_status tulle__new_file_close(tulle__new_file *file, int sync);
+/* Gives the complete file its name; on failure it aborts. */
+tulle_status tulle__new_file_close(tulle__new_file *file);
 
 /* Deletes what was written. */
 void tulle__new_file_abort(tulle__new_file *file);

@@ -53,8 +53,7 @@ tulle_status tulle__spec_parse(const char *text, tulle__spec *spec)
         if (next) *next++ = '\0';
         if (spec->nparts == TULLE__SPEC_PARTS)
             return tulle__fail(TULLE_ERR_ARG, "more than %d parts in the spec '%s'", TULLE__SPEC_PARTS, text);
-        tulle_status status = parse_part(item, &spec->part[spec->nparts++]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(parse_part(item, &spec->part[spec->nparts++]));
     }
     return TULLE_OK;
 }
@@ -241,7 +240,8 @@ const char *tulle__nearest(const char *text, const char *const *words, int nword
     return best;
 }
 
-const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size)
+/* "a, b and c"; returns text. */
+static const char *word_list(const char *const *words, int nwords, char *text, size_t size)
 {
     size_t used = 0;
     *text = '\0';
@@ -260,7 +260,7 @@ tulle_status tulle__name_unknown(tulle_status status, const char *name, const ch
     const char *near = tulle__nearest(name, names, count);
     snprintf(cause, sizeof cause, "%s", tulle__error_marked());
     return tulle__fail(near ? TULLE_ERR_ARG : status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "",
-        near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
+        near ? near : "", near ? "'? There are " : "there are ", word_list(names, count, list, sizeof list));
 }
 
 /* Names that PETSc, NumPy and BLAS have for some of our words. */

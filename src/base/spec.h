@@ -62,9 +62,6 @@ const char *tulle__nearest(const char *text, const char *const *words, int nword
 /* True if two words are equal, ignoring case. */
 int tulle__word_same(const char *a, const char *b);
 
-/* "a, b and c"; returns text. */
-const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size);
-
 /*
  * Adds to the message of a failure to find `name` the nearest name and the list. TULLE_ERR_ARG if a
  * name is near, else status.

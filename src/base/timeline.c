@@ -39,8 +39,7 @@ void tulle__timeline_free(tulle__timeline *timeline)
 tulle_status tulle__timeline_lane(tulle__timeline *timeline, const char *name, tulle__timeline **out)
 {
     tulle__timeline *lane;
-    tulle_status status = tulle__timeline_new(&lane);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__timeline_new(&lane));
     while (timeline->lane) timeline = timeline->lane;
     lane->name = name;
     timeline->lane = lane;

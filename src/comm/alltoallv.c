@@ -64,8 +64,7 @@ tulle_status tulle__alltoallv_room(tulle__alltoallv *x, int to, size_t bytes, ch
     struct box *box = &x->box[to];
     if (box->bytes + bytes > box->room) {
         size_t room = 2 * box->room + bytes;
-        tulle_status status = tulle__realloc(room, 1, "an all-to-all", &box->text);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc(room, 1, "an all-to-all", &box->text));
         box->room = room;
     }
     *at = box->text + box->bytes;
@@ -85,8 +84,7 @@ static tulle_status write_messages(tulle__alltoallv *x, struct envelope *envelop
         all += x->box[r].bytes;
     }
     if (!all) return TULLE_OK;
-    tulle_status status = tulle__heap_take(x->comm->pe->data, all, "an all-to-all", &x->block);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_take(x->comm->pe->data, all, "an all-to-all", &x->block));
     x->taken = 1;
     char *block = tulle__mapped(x->comm, &x->block);
     for (int r = 0; r < x->comm->size; r++) {
@@ -98,25 +96,20 @@ static tulle_status write_messages(tulle__alltoallv *x, struct envelope *envelop
 
 tulle_status tulle__alltoallv_exchange(tulle__alltoallv *x)
 {
-    tulle_status status;
-    struct envelope *mine = NULL, *theirs = NULL;
+    TULLE__SCOPED struct envelope *mine = NULL, *theirs = NULL;
     int size = x->comm->size, group = tulle__comm_group(x->comm);
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *mine, "an all-to-all", &mine));
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *theirs, "an all-to-all", &theirs));
-    TULLE_TRY(write_messages(x, mine));
-    TULLE_TRY(tulle__comm_exchange(x->comm, mine, sizeof *mine, theirs));
+    TULLE_CALL(tulle__alloc((size_t)size, sizeof *mine, "an all-to-all", &mine));
+    TULLE_CALL(tulle__alloc((size_t)size, sizeof *theirs, "an all-to-all", &theirs));
+    TULLE_CALL(write_messages(x, mine));
+    TULLE_CALL(tulle__comm_exchange(x->comm, mine, sizeof *mine, theirs));
     for (int r = 0; r < size; r++) x->from[r + 1] = x->from[r] + (size_t)theirs[r].bytes;
-    TULLE_TRY(tulle__alloc(x->from[size], 1, "an all-to-all", &x->text));
+    TULLE_CALL(tulle__alloc(x->from[size], 1, "an all-to-all", &x->text));
     for (int n = 0; n < size; n++) { /* from the next PE on, so that not all PEs begin with the same one */
         int r = (x->comm->rank + n) % size;
         const struct envelope *l = &theirs[r];
         if (l->bytes) tulle__get(x->comm, group, &l->place, l->at, x->text + x->from[r], (size_t)l->bytes);
     }
-    TULLE_TRY(tulle__wait(x->comm, group));
-out:
-    tulle__free(mine);
-    tulle__free(theirs);
-    return status;
+    return tulle__wait(x->comm, group);
 }
 
 const char *tulle__alltoallv_from(const tulle__alltoallv *x, int from, size_t *bytes)

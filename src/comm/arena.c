@@ -43,10 +43,8 @@ tulle_status tulle__arena_new(tulle_comm *comm, size_t bytes, int panels, tulle_
     a->comm = comm;
     a->panels = panels;
     a->panel_bytes = bytes / (size_t)panels / 64 * 64;
-    if (!a->panel_bytes) {
-        status = tulle__fail(TULLE_ERR_LIMIT, "an arena of %zu bytes cannot hold %d panels", bytes, panels);
-        goto out;
-    }
+    if (!a->panel_bytes)
+        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "an arena of %zu bytes cannot hold %d panels", bytes, panels));
     TULLE_TRY(tulle__alloc_zero((size_t)panels, sizeof *a->sent, "arena", &a->sent));
     TULLE_TRY(tulle__alloc_zero((size_t)panels, sizeof *a->block, "arena", &a->block));
     TULLE_TRY(tulle__heap_take(comm->pe->data, a->panel_bytes * (size_t)panels, "arena of partial results", &a->data));
@@ -99,8 +97,7 @@ tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *co
 tulle_status tulle__arena_grow(tulle__arena *arena, size_t bytes, size_t written, tulle__panel *panel)
 {
     tulle__place place;
-    tulle_status status = tulle__heap_reserve(arena->comm->pe->data, bytes, written, "a partial result", &place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_reserve(arena->comm->pe->data, bytes, written, "a partial result", &place));
     arena->block[panel->index].taken = 1;
     panel->place = arena->block[panel->index].place = place;
     panel->local = tulle__mapped(arena->comm, &place);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/memory.h"
 
 tulle_status tulle__byte_set_room(tulle__byte_set *set, int64_t more)
@@ -18,13 +19,7 @@ tulle_status tulle__byte_set_room(tulle__byte_set *set, int64_t more)
 static int64_t first_ending(const tulle__byte_set *set, uint64_t at)
 {
     int64_t low = 0, high = set->n;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (set->range[middle].to < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, set->range[middle].to < at);
     return low;
 }
 

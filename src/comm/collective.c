@@ -115,8 +115,7 @@ static tulle_status meet(tulle_comm *comm)
                 tulle_status status = tulle__comm_failed(comm);
                 return status == TULLE_OK ? TULLE_ERR_PEER : status;
             }
-            tulle_status status = tulle__comm_deserted(comm, epoch);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__comm_deserted(comm, epoch));
             wait_for_end(comm, &own->agree[round], epoch, &turns, &sleeps);
         }
     }
@@ -158,8 +157,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
         snprintf(said, sizeof said, "%s", tulle__error_marked());
         tulle__comm_fail(comm, mine);
     }
-    tulle_status status = meet(comm);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(meet(comm));
     if (!tulle__word_read(&own->failure[parity])) return mine;
     /*
      * A PE failed: all PEs read the same word, then reset. That takes three meetings, an odd
@@ -170,11 +168,9 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
         tulle__error_set(tulle__fixed_own(comm->pe)->message); /* the cause, not a later consequence */
     else
         tulle__comm_adopt_failure(comm, code, said);
-    status = meet(comm);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(meet(comm));
     reset_slot(comm, parity);
-    status = meet(comm);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(meet(comm));
     return tulle__failure_status(code);
 }
 
@@ -208,11 +204,9 @@ static tulle_status gather_blocks(
         int blocks = distance < size - distance ? distance : size - distance;
         tulle__place place = scratch_place(comm, scratch, to);
         tulle__put(comm, group, &place, scratch->at + (uint64_t)distance * bytes, scratch->own, (size_t)blocks * bytes);
-        tulle_status status = tulle__wait(comm, group);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__wait(comm, group));
         add_word(comm, to, offsetof(tulle__slot, gather), round);
-        status = tulle__wait_word(comm, &own->gather[round], epoch);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__wait_word(comm, &own->gather[round], epoch));
     }
     for (int i = 0; i < size; i++)
         memcpy(all + (size_t)((comm->rank + i) % size) * stride, scratch->own + (size_t)i * bytes, bytes);
@@ -239,8 +233,7 @@ static tulle_status gather_in_pieces(tulle_comm *comm, const char *mine, size_t 
     for (size_t at = 0; at < bytes; at += most) {
         size_t piece = bytes - at < most ? bytes - at : most, lies = sizeof(tulle__slot) + (~comm->gathers & 1) * half;
         struct scratch scratch = {.own = (char *)tulle__slot_own(comm) + lies, .at = tulle__slot_at(comm) + lies};
-        tulle_status status = gather_counted(comm, mine + at, piece, all + at, bytes, &scratch);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(gather_counted(comm, mine + at, piece, all + at, bytes, &scratch));
     }
     return TULLE_OK;
 }

@@ -68,11 +68,9 @@ tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const t
     pe->arena_bytes = options->arena;
     pe->arena_panels = options->panels;
     pe->owned.previous = pe->owned.next = &pe->owned;
-    if (fixed >= link->segment_bytes[TULLE__CONTROL]) {
-        status = tulle__fail(TULLE_ERR_LIMIT, "the control segment of %zu bytes is too small for %d PEs (%zu needed)",
-            link->segment_bytes[TULLE__CONTROL], link->npes, fixed + 4096);
-        goto out;
-    }
+    if (fixed >= link->segment_bytes[TULLE__CONTROL])
+        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "the control segment of %zu bytes is too small for %d PEs (%zu needed)",
+            link->segment_bytes[TULLE__CONTROL], link->npes, fixed + 4096));
     /* heap offsets count from the segment's start: the control heap begins after the fixed part */
     TULLE_TRY(tulle__heap_new(link, TULLE__CONTROL, account, &pe->control));
     tulle__place place;

@@ -249,7 +249,7 @@ void tulle__pe_attend(void *arg);
     __attribute__((cleanup(tulle__comm_left))) const tulle__entered entered_ = tulle__comm_enter(comm);                \
     if (!entered_.pe) return TULLE_ERR_STATE
 
-/* That of a PE of this process. */
+/* The comm of a PE of this process. */
 const tulle_comm *tulle__team_comm(const tulle_team *team);
 
 /* True if time is virtual. If not, kernels need no work accounting. */

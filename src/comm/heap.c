@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/host/limits.h"
 #include "comm/byte_set.h"
@@ -289,8 +290,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
     memcpy(&header, at, sizeof header);
     uint64_t charged = extent_length(committed);
     if (charged <= header.charged) return TULLE_OK;
-    tulle_status status = tulle__account_charge(heap->account, charged - header.charged, what);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__account_charge(heap->account, charged - header.charged, what));
     uint64_t start = place->offset - TULLE__HEAP_HEADER;
     pthread_mutex_lock(&heap->lock);
     tulle__byte_set_remove(&heap->lent, start + header.charged, start + charged);
@@ -305,13 +305,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
 static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
 {
     int64_t at = 0, high = heap->nfree;
-    while (at < high) {
-        int64_t middle = (at + high) / 2;
-        if (heap->free[middle].offset < offset)
-            at = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(at, high, middle, heap->free[middle].offset < offset);
     struct extent *e = &heap->free[at];
     int joins_left = at > 0 && e[-1].offset + e[-1].length == offset;
     int joins_right = at < heap->nfree && offset + length == e->offset;

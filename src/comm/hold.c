@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which thread may use a PE's comms, and what the host program does now and then while a call is in progress. */
+/* The thread that may use a PE's comms, and the host program's look at its signals while a call is in progress. */
 #include "base/arg.h"
 #include "base/attend.h"
 #include "base/clock.h"

@@ -21,7 +21,7 @@
 
 #include <tulle/types.h>
 
-#include "base/spec.h"
+struct tulle__spec_part;
 
 enum { TULLE__CONTROL, TULLE__DATA, TULLE__SEGMENTS };
 enum { TULLE__GROUPS = 16 };  /* completion groups of a PE */
@@ -209,8 +209,8 @@ typedef struct tulle__engine {
      * Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or
      * refuses what was asked for.
      */
-    tulle_status (*negotiate)(tulle__spec_part *part, tulle__setting *setting);
-    tulle_status (*open)(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
+    tulle_status (*negotiate)(struct tulle__spec_part *part, tulle__setting *setting);
+    tulle_status (*open)(struct tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
     /*
      * Runs body once on every PE, in parallel, and returns when all have returned: OK, or the first
      * failure by rank.
@@ -229,7 +229,8 @@ typedef struct tulle__timeline tulle__timeline;
 typedef struct tulle__wrapper {
     const char *name;
     const char *summary;
-    tulle_status (*open)(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link);
+    tulle_status (*open)(
+        struct tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link);
     int timeline; /* 1: wants a timeline */
 } tulle__wrapper;
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "comm/comm.h"
 

@@ -72,19 +72,17 @@ static void say(const struct exchange *x, int to, uint64_t field, int round)
 /* Gets a partner's values of the beginning of a round, and lets it continue. */
 static tulle_status fetch(const struct exchange *x, int from, int round, int buffer)
 {
-    tulle_status status;
     tulle_comm *comm = x->comm;
     int group = tulle__comm_group(comm);
     tulle__place place = {.offset = x->offset[from],
         .length = 2 * x->bytes,
         .rank = tulle__comm_world(comm, from),
         .segment = TULLE__DATA};
-    TULLE_TRY(tulle__wait_word(comm, &tulle__slot_own(comm)->ready[round], comm->reductions));
+    TULLE_CALL(tulle__wait_word(comm, &tulle__slot_own(comm)->ready[round], comm->reductions));
     tulle__get(comm, group, &place, (uint64_t)buffer * x->bytes, x->got, x->bytes);
-    TULLE_TRY(tulle__wait(comm, group));
+    TULLE_CALL(tulle__wait(comm, group));
     say(x, from, offsetof(tulle__slot, taken), round);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status await_taken(const struct exchange *x, int round)
@@ -94,46 +92,42 @@ static tulle_status await_taken(const struct exchange *x, int round)
 
 static tulle_status double_up(struct exchange *x, int power)
 {
-    tulle_status status = TULLE_OK;
     int round = 0;
     for (int distance = 1; distance < power; distance *= 2, round++) {
         int partner = x->comm->rank ^ distance;
         char *old = x->mine + (size_t)x->now * x->bytes, *next = x->mine + (size_t)(1 - x->now) * x->bytes;
         say(x, partner, offsetof(tulle__slot, ready), round);
-        TULLE_TRY(fetch(x, partner, round, x->now));
-        if (round) TULLE_TRY(await_taken(x, round - 1));
+        TULLE_CALL(fetch(x, partner, round, x->now));
+        if (round) TULLE_CALL(await_taken(x, round - 1));
         memcpy(next, partner < x->comm->rank ? x->got : old, x->bytes);
         x->combine(x->how, x->n, next, partner < x->comm->rank ? old : x->got);
         x->now = 1 - x->now;
     }
-    if (round) TULLE_TRY(await_taken(x, round - 1));
-out:
-    return status;
+    if (round) TULLE_CALL(await_taken(x, round - 1));
+    return TULLE_OK;
 }
 
 static tulle_status exchange(struct exchange *x)
 {
-    tulle_status status = TULLE_OK;
     int rank = x->comm->rank, size = x->comm->size, power = 1, rounds = 0;
     while (2 * power <= size) power *= 2, rounds++;
     if (rank >= power) {
         say(x, rank - power, offsetof(tulle__slot, ready), ENTER);
-        TULLE_TRY(await_taken(x, ENTER));
-        TULLE_TRY(fetch(x, rank - power, LEAVE, rounds & 1));
+        TULLE_CALL(await_taken(x, ENTER));
+        TULLE_CALL(fetch(x, rank - power, LEAVE, rounds & 1));
         memcpy(x->mine, x->got, x->bytes);
         return TULLE_OK;
     }
     if (rank + power < size) {
-        TULLE_TRY(fetch(x, rank + power, ENTER, 0));
+        TULLE_CALL(fetch(x, rank + power, ENTER, 0));
         x->combine(x->how, x->n, x->mine, x->got);
     }
-    TULLE_TRY(double_up(x, power));
+    TULLE_CALL(double_up(x, power));
     if (rank + power < size) {
         say(x, rank + power, offsetof(tulle__slot, ready), LEAVE);
-        TULLE_TRY(await_taken(x, LEAVE));
+        TULLE_CALL(await_taken(x, LEAVE));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status reduce_many(tulle_comm *comm, tulle_reduction how, int n, void *value, combiner combine)

@@ -26,16 +26,6 @@ enum {
     MODULES = sizeof modules / sizeof *modules
 };
 
-const tulle__engine *tulle__registry_engine(int i)
-{
-    return i >= 0 && i < ENGINES ? engines[i] : NULL;
-}
-
-const tulle__wrapper *tulle__registry_wrapper(int i)
-{
-    return i >= 0 && i < WRAPPERS ? wrappers[i] : NULL;
-}
-
 tulle_status tulle__registry_find(
     const char *name, const char *family, const tulle__engine **engine, const tulle__wrapper **wrapper)
 {

@@ -14,8 +14,4 @@
 tulle_status tulle__registry_find(
     const char *name, const char *family, const tulle__engine **engine, const tulle__wrapper **wrapper);
 
-/* The built-in engines, then wrappers; NULL ends the list. */
-const tulle__engine *tulle__registry_engine(int i);
-const tulle__wrapper *tulle__registry_wrapper(int i);
-
 #endif

@@ -45,10 +45,9 @@ static tulle_status split(tulle_comm *comm, int color, int key, tulle_comm **par
         if (made->world[i] == comm->pe->rank) made->rank = i;
     }
     while (made->slot < TULLE__SLOTS && used >> made->slot & 1) made->slot++;
-    if (made->slot == TULLE__SLOTS) {
-        status = tulle__fail(TULLE_ERR_LIMIT, "a PE can be in at most %d parts of a team at a time", TULLE__SLOTS - 1);
-        goto out;
-    }
+    if (made->slot == TULLE__SLOTS)
+        TULLE_TRY(
+            tulle__fail(TULLE_ERR_LIMIT, "a PE can be in at most %d parts of a team at a time", TULLE__SLOTS - 1));
     *part = made;
 out:
     tulle__free(all);

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/host/blas.h"
 #include "base/options.h"
+#include "base/spec.h"
 #include "comm/comm.h"
 #include "comm/launcher.h"
 #include "comm/registry.h"
@@ -104,8 +105,7 @@ static tulle_status resolve(tulle_team *team)
         const tulle__wrapper *wrapper;
         const char *family = team->communicator ? team->communicator->family : NULL;
         const char *name = team->spec.part[i].name;
-        tulle_status status = tulle__registry_find(name, family, &engine, &wrapper);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__registry_find(name, family, &engine, &wrapper));
         int last = i == team->spec.nparts - 1;
         if (engine && !last)
             return tulle__fail(TULLE_ERR_ARG, "the engine '%s' must be the last part of '%s'", name, team->spec_text);
@@ -435,11 +435,9 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
         TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));
     else
         TULLE_TRY(tulle_team_new(spec, tulle__is_threads(spec), own.team, &team));
-    if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate)) {
-        status = tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec);
-        goto out;
-    }
+    if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate))
+        TULLE_TRY(tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec));
     const size_t device = own.device ? strlen(own.device) : 0;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *entered + device + 1, "a team", &entered));
     memcpy(entered->device, own.device ? own.device : "", device);

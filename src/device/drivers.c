@@ -128,8 +128,7 @@ tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts)
     if (TULLE__NULL(spec) || TULLE__NULL(facts)) return TULLE_ERR_ARG;
     tulle__device_setting setting = {.threads = 1};
     tulle__device *device;
-    tulle_status status = tulle__device_open(spec, &setting, &device);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__device_open(spec, &setting, &device));
     *facts = (tulle_device_facts){.memory = device->capacity, .on_host = device->on_host != 0};
     snprintf(facts->text, sizeof facts->text, "%s", device->text);
     tulle__device_close(device);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -78,8 +79,7 @@ tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *
     const int64_t at = best_fit(e, length);
     if (at < 0) return refuse(e, bytes, what);
     if (e->n == e->room) {
-        tulle_status status = tulle__realloc((size_t)e->room * 2, sizeof *e->piece, "an arena", &e->piece);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc((size_t)e->room * 2, sizeof *e->piece, "an arena", &e->piece));
         e->room *= 2;
     }
     struct piece *p = &e->piece[at];
@@ -99,13 +99,7 @@ tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *
 static int64_t find(const tulle__extents *e, const tulle__extent *block)
 {
     int64_t low = 0, high = e->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (e->piece[middle].offset < block->offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, e->piece[middle].offset < block->offset);
     if (low == e->n || !block->generation) return -1;
     const struct piece *p = &e->piece[low];
     return p->offset == block->offset && p->generation == block->generation && p->bytes == block->bytes ? low : -1;

@@ -234,9 +234,8 @@ tulle_status tulle__input_format(const char *operand, const char *assume, tulle_
     tulle__text text;
     *format = tulle__operand_format(operand);
     if (*format == TULLE__FORMAT_GENERATOR || tulle__binsparse_path(operand)) return TULLE_OK;
-    tulle_status status = tulle__text_open(operand, &text);
-    if (status != TULLE_OK) return status;
-    status = look(operand, assume, &text, format);
+    TULLE_CALL(tulle__text_open(operand, &text));
+    tulle_status status = look(operand, assume, &text, format);
     tulle__text_close(&text);
     return status;
 }

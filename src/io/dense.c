@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/dense.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
 #include "io/npy/npy.h"

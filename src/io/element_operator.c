@@ -15,6 +15,7 @@
 #include "io/generate/hexahedron.h"
 #include "io/operand.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 
 enum { NODES = TULLE__HEXAHEDRON_NODES, UNKNOWNS = NODES * TULLE__HEXAHEDRON_DOF };
 
@@ -97,11 +98,6 @@ static tulle_status bind_elements(void *context, tulle_mat *x, tulle_mat *y, voi
     return TULLE_OK;
 }
 
-static double get(tulle_type type, const void *val, int64_t i)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[i] : ((const double *)val)[i];
-}
-
 /* Gathers the required rows of x from all tiles that hold some. */
 static tulle_status gather(struct bound *bound)
 {
@@ -118,7 +114,7 @@ static tulle_status gather(struct bound *bound)
         for (tulle_gidx r = from; r < to; r++)
             for (tulle_gidx c = 0; c < l->n; c++)
                 bound->values[(r - bound->low) * l->n + c] =
-                    get(tile.type, tile.val, (r - l->row_cut[i]) * tile.ld + c);
+                    tulle__element(tile.type, tile.val, (r - l->row_cut[i]) * tile.ld + c);
         tulle__fetch_fini(&fetch);
         fetch = (tulle__fetch){.group = -1};
     }
@@ -191,11 +187,7 @@ static tulle_status apply_elements(void *arg)
         tulle_own_tile y = tulle__own_tile_in_place(bound->y, i, 0);
         for (tulle_gidx c = 0; c < cols; c++) {
             multiply(bound, c, sum);
-            for (tulle_gidx r = 0; r < rows; r++)
-                if (y.type == TULLE_F32)
-                    ((float *)y.val)[r * y.ld + c] = (float)sum[r];
-                else
-                    ((double *)y.val)[r * y.ld + c] = sum[r];
+            for (tulle_gidx r = 0; r < rows; r++) tulle__element_set(y.type, y.val, r * y.ld + c, sum[r]);
         }
     }
 out:
@@ -213,10 +205,8 @@ static tulle_status open_elements(tulle_comm *comm, const char *operand, struct 
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is a file: only a cantilever has an element operator", operand);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *elements, "an operator", &elements));
     TULLE_TRY(tulle__generator_open(operand, &elements->generator));
-    if (!tulle__is_cantilever(elements->generator)) {
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever has an element operator", operand);
-        goto out;
-    }
+    if (!tulle__is_cantilever(elements->generator))
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever has an element operator", operand));
     TULLE_TRY(tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut));
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
     tulle_cuts_even(elements->generator->m, size, cut);

@@ -25,8 +25,7 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
 {
     tulle__mtx_options mtx_options = tulle__mtx_options_for(options);
     tulle__mtx *mtx;
-    tulle_status status = tulle__mtx_open(path, &mtx_options, &mtx);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mtx_open(path, &mtx_options, &mtx));
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
     *shape = (tulle_operand_shape){.m = h->rows,
         .n = h->cols,
@@ -45,8 +44,7 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
 static tulle_status inspect_npy(const char *path, tulle_operand_shape *shape)
 {
     tulle__npy *npy;
-    tulle_status status = tulle__npy_open(path, &npy);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__npy_open(path, &npy));
     const tulle__npy_header *h = tulle__npy_head(npy);
     *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->rows * h->cols, .dense = 1};
     snprintf(shape->format, sizeof shape->format, "numpy, %c%d, %s", h->array.kind, h->array.width,
@@ -58,8 +56,7 @@ static tulle_status inspect_npy(const char *path, tulle_operand_shape *shape)
 static tulle_status inspect_npz(const char *path, tulle_operand_shape *shape)
 {
     tulle__npz *npz;
-    tulle_status status = tulle__npz_open(path, &npz);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__npz_open(path, &npz));
     const tulle__npz_header *h = tulle__npz_head(npz);
     *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored};
     snprintf(shape->format, sizeof shape->format, "scipy, %s", tulle__npz_format_name(h->format));
@@ -70,8 +67,7 @@ static tulle_status inspect_npz(const char *path, tulle_operand_shape *shape)
 static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *shape)
 {
     tulle__binsparse *file;
-    tulle_status status = tulle__binsparse_open(path, NULL, &file);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__binsparse_open(path, NULL, &file));
     const tulle__binsparse_header *h = tulle__binsparse_head(file);
     *shape = (tulle_operand_shape){.m = h->rows,
         .n = h->cols,
@@ -91,8 +87,7 @@ static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *sha
 static tulle_status inspect_petsc(const char *path, tulle_operand_shape *shape)
 {
     tulle__petsc *petsc;
-    tulle_status status = tulle__petsc_open(path, &petsc);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__petsc_open(path, &petsc));
     const tulle__petsc_header *h = tulle__petsc_head(petsc);
     *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored, .dense = h->dense};
     snprintf(shape->format, sizeof shape->format, "petsc, %s, f%d%s",
@@ -108,8 +103,7 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
 {
     tulle__generator *generator;
     tulle__generator_shape g;
-    tulle_status status = tulle__generator_open(text, &generator);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__generator_open(text, &generator));
     tulle__generator_get_shape(generator, &g);
     *shape = (tulle_operand_shape){.m = g.m,
         .n = g.n,
@@ -132,8 +126,7 @@ tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options
         TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return TULLE_ERR_ARG;
     tulle__format format;
-    const tulle_status status = tulle__input_format(operand, options->assume, &format);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__input_format(operand, options->assume, &format));
     switch (format) {
     case TULLE__FORMAT_NPY:
         return inspect_npy(operand, shape);

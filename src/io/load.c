@@ -13,7 +13,6 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/options.h"
 #include "io/content.h"
 #include "io/dense.h"
@@ -40,24 +39,20 @@ tulle__gate tulle__gate_for(const tulle__loading *load, const char *name)
 static int64_t own_values(const tulle_mat *A)
 {
     int64_t values = 0;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++)
-            if (tulle__tile_is_mine(A, i, j)) values += tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
+    TULLE__EACH_OWN_TILE(A, i, j) values += tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
     return values;
 }
 
 static tulle_status read_tiles(tulle__dense *dense, tulle__gate *gate, tulle_mat *A)
 {
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_own_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
-            if (status == TULLE_OK && tile.nnz)
-                status = tulle__dense_read(dense, gate, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n,
-                    tile.order, tile.ld, tile.val);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_own_tile tile;
+        tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
+        if (status == TULLE_OK && tile.nnz)
+            status = tulle__dense_read(dense, gate, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n,
+                tile.order, tile.ld, tile.val);
+        if (status != TULLE_OK) return status;
+    }
     return TULLE_OK;
 }
 
@@ -98,16 +93,14 @@ static void scatter(const tulle_tile *from, const tulle_own_tile *to)
 
 static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
 {
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(S, i, j, &from);
-            if (status == TULLE_OK) status = tulle_mat_own_tile(A, i, j, &to);
-            if (status != TULLE_OK) return status;
-            scatter(&from, &to);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile from;
+        tulle_own_tile to;
+        tulle_status status = tulle_mat_tile(S, i, j, &from);
+        if (status == TULLE_OK) status = tulle_mat_own_tile(A, i, j, &to);
+        if (status != TULLE_OK) return status;
+        scatter(&from, &to);
+    }
     return TULLE_OK;
 }
 
@@ -127,11 +120,7 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
     }
     status = tulle_comm_agree(load->comm, status);
     tulle_mat_free(sparse);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, A);
 }
 
 struct refused {
@@ -157,15 +146,12 @@ static tulle_status refuse_infinite(const tulle__loading *load, const tulle_mat 
         tulle__each_own_entry(A, refuse_entry, &refused);
         return refused.status;
     }
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
-            if (status == TULLE_OK)
-                status = tulle__gate_tile(&gate, A->layout->row_cut[i], A->layout->col_cut[j], &tile);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile tile;
+        tulle_status status = tulle_mat_tile(A, i, j, &tile);
+        if (status == TULLE_OK) status = tulle__gate_tile(&gate, A->layout->row_cut[i], A->layout->col_cut[j], &tile);
+        if (status != TULLE_OK) return status;
+    }
     return TULLE_OK;
 }
 

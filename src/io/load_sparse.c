@@ -20,6 +20,7 @@
 #include "io/operand.h"
 #include "io/petsc/petsc.h"
 #include "mat/assemble.h"
+#include "tile/element.h"
 
 /* ---- entries as a source for the assembly ---- */
 
@@ -94,9 +95,8 @@ static tulle_status assemble_entries(
         .compress = true,
     };
     tulle_mat *made;
-    tulle_status status = tulle__gate_sum(load->comm, gate);
-    if (status != TULLE_OK) return status;
-    status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
+    TULLE_CALL(tulle__gate_sum(load->comm, gate));
+    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
     if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(load, kind, &assembly);
     if (status != TULLE_OK) return status;
     int64_t repeated = assembly.repeated;
@@ -147,7 +147,7 @@ static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__en
     TULLE_TRY(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
     for (int64_t k = 0; k < mine && first + k < h->stored; k++) {
         int64_t row, col;
-        double x = type == TULLE_F32 ? (double)((float *)values)[k] : ((double *)values)[k];
+        double x = tulle__element(type, values, k);
         tulle__mtx_array_place(h, first + k, &row, &col);
         TULLE_TRY(tulle__entries_add(entries, row, col, x));
     }
@@ -327,7 +327,7 @@ static tulle_status read_nonzeros(
     for (int64_t r = from; r < to; r++) {
         TULLE_TRY(tulle__dense_read(dense, gate, r, 1, 0, n, TULLE_ROW_MAJOR, n, row));
         for (int64_t c = 0; c < n; c++) {
-            double x = gate->type == TULLE_F32 ? (double)((const float *)row)[c] : ((const double *)row)[c];
+            double x = tulle__element(gate->type, row, c);
             if (x != 0) TULLE_TRY(tulle__entries_add(entries, r, c, x));
         }
     }

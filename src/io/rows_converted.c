@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/rows_converted.h"
 
-#include "base/error.h"
 #include "base/memory.h"
+#include "tile/element.h"
 
 enum { PIECE = 1 << 15 };
 
@@ -41,11 +41,7 @@ tulle_status tulle__rows_convert_values(tulle__rows_converter *c, int64_t first,
         pthread_mutex_lock(&c->lock);
         status = tulle__binsparse_read_values(c->file, &gate, first + at, n, piece);
         pthread_mutex_unlock(&c->lock);
-        for (int64_t i = 0; i < n && status == TULLE_OK; i++)
-            if (c->values == TULLE_F32)
-                ((float *)to)[at + i] = (float)piece[i];
-            else
-                ((double *)to)[at + i] = piece[i];
+        for (int64_t i = 0; i < n && status == TULLE_OK; i++) tulle__element_set(c->values, to, at + i, piece[i]);
     }
     tulle__free(piece);
     return status;

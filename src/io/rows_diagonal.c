@@ -38,8 +38,7 @@ static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, con
 {
     if (row < f->first || row >= f->first + f->rows) return TULLE_OK;
     if (f->nnz == f->room) {
-        tulle_status status = grow(f);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(grow(f));
     }
     f->row[f->nnz] = row;
     f->colind[f->nnz] = (int32_t)column;
@@ -133,10 +132,9 @@ static void sort_row(int64_t n, size_t size, int32_t *colind, char *val)
 static tulle_status sort(const struct found *f, struct sorted *to)
 {
     size_t size = tulle_type_size(f->type), most = (size_t)f->nnz + 1;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)f->rows + 2, sizeof *to->rowptr, "row pointers", &to->rowptr));
-    TULLE_TRY(tulle__alloc(most, sizeof *to->colind, "diagonal blocks", &to->colind));
-    TULLE_TRY(tulle__alloc(most, size, "diagonal blocks", &to->val));
+    TULLE_CALL(tulle__alloc_zero((size_t)f->rows + 2, sizeof *to->rowptr, "row pointers", &to->rowptr));
+    TULLE_CALL(tulle__alloc(most, sizeof *to->colind, "diagonal blocks", &to->colind));
+    TULLE_CALL(tulle__alloc(most, size, "diagonal blocks", &to->val));
     int64_t *at = to->rowptr + 1; /* starts of rows, which advance to their ends */
     for (int64_t e = 0; e < f->nnz; e++) at[f->row[e] - f->first + 1]++;
     for (tulle_gidx r = 0; r < f->rows; r++) at[r + 1] += at[r];
@@ -148,8 +146,7 @@ static tulle_status sort(const struct found *f, struct sorted *to)
     for (tulle_gidx r = 0; r < f->rows; r++)
         sort_row(to->rowptr[r + 1] - to->rowptr[r], size, to->colind + to->rowptr[r],
             to->val + (size_t)to->rowptr[r] * size);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)

@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
-#include "io/file/gate.h"
 #include "io/rows_converted.h"
 #include "mat/blocks/blocks.h"
 #include "mat/rows.h"
@@ -136,8 +135,7 @@ static tulle_status row_of(const struct rows_file *f, int64_t value, int64_t *ro
     int64_t low = 0, high = tulle__blocks_over(f->rows.m, b), entry = value / (b * b), pointer;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        tulle_status status = tulle__binsparse_read_pointers(f->file, middle, 1, &pointer);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__binsparse_read_pointers(f->file, middle, 1, &pointer));
         if (pointer <= entry)
             low = middle;
         else
@@ -160,8 +158,7 @@ static tulle_status take_values(struct rows_file *f, const char *data, int64_t f
             atomic_fetch_add_explicit(isnan(x) ? &f->rows.nans : &f->rows.infs, 1, memory_order_relaxed);
             continue;
         }
-        tulle_status status = row_of(f, first + i, &row);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(row_of(f, first + i, &row));
         return tulle__fail(TULLE_ERR_FORMAT,
             "%s: an entry of row " TULLE__AT " is %s, which is not finite" TULLE__COUNTED, f->path, row,
             isnan(x) ? "nan"
@@ -391,8 +388,7 @@ static tulle_status describe(struct rows_file *f)
 static tulle_status open_direct(struct rows_file *f)
 {
     char *memory = NULL;
-    tulle_status status = tulle__alloc(2 * SECTOR, 1, "a sector", &memory);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(2 * SECTOR, 1, "a sector", &memory));
     char *sector = (char *)(((uintptr_t)memory + SECTOR - 1) / SECTOR * SECTOR);
     f->direct_fd = open(f->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
     int works = f->direct_fd >= 0 && pread(f->direct_fd, sector, SECTOR, 0) > 0;
@@ -413,27 +409,25 @@ static tulle_status open_direct(struct rows_file *f)
 
 static tulle_status open_file(struct rows_file *f, const char *path)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &f->path));
+    TULLE_CALL(tulle__alloc(strlen(path) + 1, 1, "a path", &f->path));
     strcpy(f->path, path);
     if (tulle__binsparse_path(path)) f->path[tulle__binsparse_path(path)] = '\0';
     f->rows.name = f->path;
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
-        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
-    TULLE_TRY(check_signature(f));
-    TULLE_TRY(tulle__binsparse_open(path, NULL, &f->file));
-    TULLE_TRY(describe(f));
+        return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    TULLE_CALL(check_signature(f));
+    TULLE_CALL(tulle__binsparse_open(path, NULL, &f->file));
+    TULLE_CALL(describe(f));
     if (f->converted)
         snprintf(f->rows.mode, sizeof f->rows.mode,
             "by HDF5, as its arrays lie in chunks, or are not 32-bit indices and real values");
     else
-        TULLE_TRY(open_direct(f));
+        TULLE_CALL(open_direct(f));
     for (; f->threads < READERS; f->threads++)
         if (pthread_create(&f->thread[f->threads], NULL, work, f))
-            TULLE_TRY(tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path));
-out:
-    return status;
+            return tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path);
+    return TULLE_OK;
 }
 
 static void drop(tulle__owned *object)

@@ -45,10 +45,9 @@ tulle_status tulle_file_write(const char *path, const void *data, size_t bytes)
 {
     if (TULLE__NULL(path) || (bytes && TULLE__NULL(data))) return TULLE_ERR_ARG;
     tulle__new_file file;
-    tulle_status status = tulle__new_file_open(path, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__new_file_write(&file, data, bytes);
-    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    TULLE_CALL(tulle__new_file_open(path, &file));
+    tulle_status status = tulle__new_file_write(&file, data, bytes);
+    if (status == TULLE_OK) return tulle__new_file_close(&file);
     tulle__new_file_abort(&file);
     return status;
 }

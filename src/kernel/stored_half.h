@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the blocks (r, c) and (c, r) half of a matrix stores, or half of a product makes; also on GPUs. */
+/* Choice of the block of (r, c) and (c, r) that half of a matrix stores, or half of a product makes; also on GPUs. */
 #ifndef TULLE_KERNEL_STORED_HALF_H
 #define TULLE_KERNEL_STORED_HALF_H
 

@@ -9,6 +9,7 @@
 #include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/sort_tile.h"
+#include "tile/element.h"
 
 /*
  * The staging blocks of one PE for one owner: where the owner's tiles begin, then rows, columns and
@@ -80,7 +81,7 @@ static inline struct entry read_entry(const tulle__entry_block *b, tulle_type ty
     struct entry x;
     x.row = b->wide ? ((const int64_t *)b->row)[e] : ((const int32_t *)b->row)[e];
     x.col = b->wide ? ((const int64_t *)b->col)[e] : ((const int32_t *)b->col)[e];
-    x.val = !b->val ? 1.0 : type == TULLE_F32 ? (double)((const float *)b->val)[e] : ((const double *)b->val)[e];
+    x.val = !b->val ? 1.0 : tulle__element(type, b->val, e);
     return x;
 }
 
@@ -105,10 +106,7 @@ static inline void stage_entry(struct work *w, const struct entry *x)
     const struct outbox *out = &w->outbox[w->layout->owner[tile]];
     out->row[at] = (int32_t)(x->row - w->layout->row_cut[i]);
     out->col[at] = (int32_t)(x->col - w->layout->col_cut[j]);
-    if (w->type == TULLE_F32)
-        ((float *)out->val)[at] = (float)x->val;
-    else
-        ((double *)out->val)[at] = x->val;
+    tulle__element_set(w->type, out->val, at, x->val);
 }
 
 /* Called for each entry of a block, mirrored entries included. */
@@ -176,8 +174,7 @@ static tulle_status commit_staging(struct work *w, int64_t done, int64_t total)
             const tulle__place *place = &w->mine[r].place[part];
             if (!place->generation) continue;
             size_t bytes = (size_t)((unsigned __int128)place->length * (uint64_t)done / (uint64_t)total);
-            tulle_status status = tulle__heap_commit(w->comm->pe->data, place, bytes, "staged entries of other PEs");
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__heap_commit(w->comm->pe->data, place, bytes, "staged entries of other PEs"));
         }
     return TULLE_OK;
 }
@@ -185,44 +182,39 @@ static tulle_status commit_staging(struct work *w, int64_t done, int64_t total)
 /* The source releases its blocks while the staging blocks fill. */
 static tulle_status copy_entries(struct work *w, int64_t total)
 {
-    tulle_status status = TULLE_OK;
     int64_t done = 0;
     for (int64_t b = 0; b < w->source->nblocks; b++) {
         tulle__entry_block block;
         w->source->block(w->source->context, b, &block);
         done += w->assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count; /* upper bound */
-        if (total) TULLE_TRY(commit_staging(w, done < total ? done : total, total));
-        TULLE_TRY(each_entry(w, &block, stage_entry));
+        if (total) TULLE_CALL(commit_staging(w, done < total ? done : total, total));
+        TULLE_CALL(each_entry(w, &block, stage_entry));
         if (w->source->release) w->source->release(w->source->context, b);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status reserve_staging(struct work *w, int r)
 {
-    tulle_status status;
     struct staged *s = &w->mine[r];
     tulle__heap *heap = w->comm->pe->data;
     size_t count = (size_t)s->count, index = ((size_t)w->owned[r] + 1) * sizeof(int64_t);
-    TULLE_TRY(tulle__heap_take(heap, index, "index of staged entries", &s->place[INDEX]));
+    TULLE_CALL(tulle__heap_take(heap, index, "index of staged entries", &s->place[INDEX]));
     for (int part = ROWS; part < PARTS; part++)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__heap_reserve(heap, count * part_bytes(w, part), 0, "staged entries of other PEs", &s->place[part]));
     w->outbox[r] = (struct outbox){.start = tulle__mapped(w->comm, &s->place[INDEX]),
         .row = tulle__mapped(w->comm, &s->place[ROWS]),
         .col = tulle__mapped(w->comm, &s->place[COLS]),
         .val = tulle__mapped(w->comm, &s->place[VALS])};
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Exclusive sums by owner turn the counts of tiles into positions. */
 static tulle_status index_staging(struct work *w)
 {
     int64_t *sum;
-    tulle_status status = tulle__alloc_zero((size_t)w->comm->size, sizeof *sum, "entry counts", &sum);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)w->comm->size, sizeof *sum, "entry counts", &sum));
     for (int64_t t = 0; t < (int64_t)w->layout->mt * w->layout->nt; t++) {
         int owner = w->layout->owner[t];
         int64_t count = w->cursor[t];
@@ -239,19 +231,16 @@ static tulle_status index_staging(struct work *w)
 /* Counts the entries, allocates the staging blocks and fills them. */
 static tulle_status stage(struct work *w)
 {
-    tulle_status status;
     int64_t total = 0;
-    TULLE_TRY(count_entries(w));
+    TULLE_CALL(count_entries(w));
     for (int64_t t = 0; t < (int64_t)w->layout->mt * w->layout->nt; t++) {
         w->mine[w->layout->owner[t]].count += w->cursor[t];
         total += w->cursor[t];
     }
     for (int r = 0; r < w->comm->size; r++)
-        if (w->mine[r].count) TULLE_TRY(reserve_staging(w, r));
-    TULLE_TRY(index_staging(w));
-    TULLE_TRY(copy_entries(w, total));
-out:
-    return status;
+        if (w->mine[r].count) TULLE_CALL(reserve_staging(w, r));
+    TULLE_CALL(index_staging(w));
+    return copy_entries(w, total);
 }
 
 /*
@@ -270,7 +259,6 @@ static void discard_part(struct work *w, int part)
 /* Fetches the record of the blocks that PE r has staged for this PE. */
 static tulle_status open_inbox(struct work *w, int r)
 {
-    tulle_status status = TULLE_OK;
     const struct staged *s = &w->theirs[r];
     struct inbox *in = &w->inbox[r];
     if (!s->count) return TULLE_OK;
@@ -279,13 +267,12 @@ static tulle_status open_inbox(struct work *w, int r)
     if (in->start) return TULLE_OK;
     int group = tulle__comm_group(w->comm);
     size_t bytes = s->place[INDEX].length;
-    TULLE_TRY(tulle__alloc(bytes, 1, "index of staged entries", &in->fetched));
+    TULLE_CALL(tulle__alloc(bytes, 1, "index of staged entries", &in->fetched));
     tulle__get(w->comm, group, &s->place[INDEX], 0, in->fetched, bytes);
     in->start = in->fetched;
-    TULLE_TRY(tulle__wait(w->comm, group));
-    if (!w->buffer) TULLE_TRY(tulle__alloc(RUN, sizeof(int32_t) + 8, "entries staged by another PE", &w->buffer));
-out:
-    return status;
+    TULLE_CALL(tulle__wait(w->comm, group));
+    if (!w->buffer) TULLE_CALL(tulle__alloc(RUN, sizeof(int32_t) + 8, "entries staged by another PE", &w->buffer));
+    return TULLE_OK;
 }
 
 /*
@@ -380,25 +367,23 @@ static void rewind_rows(const tulle_own_tile *tile)
 
 static tulle_status build_structure(struct work *w, tulle_mat *A, int i, int j)
 {
-    tulle_status status = TULLE_OK;
     int64_t k = w->ordinal[tulle__tile_index(A, i, j)], nnz = 0;
     tulle_own_tile tile;
     for (int r = 0; r < w->comm->size; r++)
         if (w->inbox[r].start) nnz += w->inbox[r].start[k + 1] - w->inbox[r].start[k];
     if (!nnz) return TULLE_OK;
-    TULLE_TRY(tulle__mat_reserve(A, i, j, nnz, &tile));
+    TULLE_CALL(tulle__mat_reserve(A, i, j, nnz, &tile));
     int64_t *rowptr = tile.rowptr, sum = 0;
     memset(rowptr, 0, ((size_t)tile.m + 1) * sizeof *rowptr);
-    TULLE_TRY(each_run(w, k, ROWS, count_rows, &tile));
+    TULLE_CALL(each_run(w, k, ROWS, count_rows, &tile));
     for (tulle_gidx r = 0; r <= tile.m; r++) {
         int64_t count = rowptr[r];
         rowptr[r] = sum;
         sum += count;
     }
-    TULLE_TRY(each_run(w, k, COLS, place_columns, &tile));
+    TULLE_CALL(each_run(w, k, COLS, place_columns, &tile));
     rewind_rows(&tile);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Returns the view of an own tile that has been placed; 0: the tile is empty. */
@@ -432,8 +417,7 @@ static tulle_status each_own_tile(
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_status status = tulle__tile_is_mine(A, i, j) ? act(w, A, i, j) : TULLE_OK;
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__tile_is_mine(A, i, j) ? act(w, A, i, j) : TULLE_OK);
         }
     return TULLE_OK;
 }
@@ -444,40 +428,35 @@ static tulle_status each_own_tile(
  */
 static tulle_status build_tiles(struct work *w, tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
-    for (int r = 0; r < w->comm->size; r++) TULLE_TRY(open_inbox(w, r));
-    TULLE_TRY(each_own_tile(w, A, build_structure));
-    TULLE_TRY(tulle_comm_barrier(w->comm)); /* no PE reads the staged columns any more */
+    for (int r = 0; r < w->comm->size; r++) TULLE_CALL(open_inbox(w, r));
+    TULLE_CALL(each_own_tile(w, A, build_structure));
+    TULLE_CALL(tulle_comm_barrier(w->comm)); /* no PE reads the staged columns any more */
     discard_part(w, COLS);
-    TULLE_TRY(each_own_tile(w, A, build_values));
-    TULLE_TRY(tulle_comm_barrier(w->comm));
+    TULLE_CALL(each_own_tile(w, A, build_values));
+    TULLE_CALL(tulle_comm_barrier(w->comm));
     discard_part(w, ROWS);
     discard_part(w, VALS);
-    TULLE_TRY(each_own_tile(w, A, finish_tile));
-out:
-    return status;
+    return each_own_tile(w, A, finish_tile);
 }
 
 static tulle_status prepare(struct work *w)
 {
-    tulle_status status;
     const tulle_layout *l = w->layout;
     size_t tiles = (size_t)l->mt * (size_t)l->nt, size = (size_t)w->comm->size;
     for (int i = 0; i < l->mt; i++) {
         int32_t rows;
-        TULLE_TRY(tulle__narrow(l->row_cut[i + 1] - l->row_cut[i], "the number of rows of a tile", &rows));
+        TULLE_CALL(tulle__narrow(l->row_cut[i + 1] - l->row_cut[i], "the number of rows of a tile", &rows));
     }
-    TULLE_TRY(tulle__context_get(w->comm, &w->context));
-    TULLE_TRY(tulle__alloc(tiles, sizeof *w->ordinal, "tile numbers", &w->ordinal));
-    TULLE_TRY(tulle__alloc_zero(tiles, sizeof *w->cursor, "entry counts", &w->cursor));
-    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->owned, "tile counts", &w->owned));
-    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->mine, "staging", &w->mine));
-    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->outbox, "staging", &w->outbox));
-    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->inbox, "staging", &w->inbox));
-    TULLE_TRY(tulle__alloc(size, sizeof *w->theirs, "staging", &w->theirs));
+    TULLE_CALL(tulle__context_get(w->comm, &w->context));
+    TULLE_CALL(tulle__alloc(tiles, sizeof *w->ordinal, "tile numbers", &w->ordinal));
+    TULLE_CALL(tulle__alloc_zero(tiles, sizeof *w->cursor, "entry counts", &w->cursor));
+    TULLE_CALL(tulle__alloc_zero(size, sizeof *w->owned, "tile counts", &w->owned));
+    TULLE_CALL(tulle__alloc_zero(size, sizeof *w->mine, "staging", &w->mine));
+    TULLE_CALL(tulle__alloc_zero(size, sizeof *w->outbox, "staging", &w->outbox));
+    TULLE_CALL(tulle__alloc_zero(size, sizeof *w->inbox, "staging", &w->inbox));
+    TULLE_CALL(tulle__alloc(size, sizeof *w->theirs, "staging", &w->theirs));
     for (size_t t = 0; t < tiles; t++) w->ordinal[t] = w->owned[l->owner[t]]++;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void release(struct work *w)
@@ -524,11 +503,7 @@ static tulle_status assemble(struct work *w, tulle_mat **out)
 out:
     status = tulle_comm_agree(w->comm, status); /* no PE reads the staging blocks any more */
     release(w);
-    if (status == TULLE_OK)
-        *out = A;
-    else
-        tulle__mat_drop(A);
-    return status;
+    return tulle__mat_or_drop(status, A, out);
 }
 
 /* ---- hypersparse matrices: lines that have entries get positions, then the inner matrix is assembled ---- */
@@ -593,7 +568,6 @@ tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle
         source->block(source->context, b, &block);
         entries += assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count;
     }
-    const tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_SUM, 1, &entries));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_SUM, 1, &entries)));
     return tulle__compressed_pays(layout, entries) ? assemble_compressed(&w, out) : assemble(&w, out);
 }

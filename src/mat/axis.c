@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -29,8 +30,7 @@ static tulle_status reduce(tulle__numbers *numbers)
 {
     tulle_gidx *other = NULL;
     int64_t kept = 0;
-    tulle_status status = tulle__alloc((size_t)numbers->count, sizeof *other, "numbers of lines to sort", &other);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)numbers->count, sizeof *other, "numbers of lines to sort", &other));
     sort_numbers(numbers->at, numbers->count, other);
     for (int64_t e = 0; e < numbers->count; e++)
         if (!e || numbers->at[e] != numbers->at[e - 1]) numbers->at[kept++] = numbers->at[e];
@@ -41,20 +41,18 @@ static tulle_status reduce(tulle__numbers *numbers)
 
 tulle_status tulle__numbers_add(tulle__numbers *numbers, tulle_gidx x)
 {
-    tulle_status status = TULLE_OK;
     if (numbers->count == numbers->room) {
         enum { FIRST = 1024 };
-        if (numbers->room) TULLE_TRY(reduce(numbers));
+        if (numbers->room) TULLE_CALL(reduce(numbers));
         const int64_t room = !numbers->room                       ? FIRST
                              : numbers->count > numbers->room / 2 ? 2 * numbers->room
                                                                   : numbers->room;
         if (room != numbers->room)
-            TULLE_TRY(tulle__realloc((size_t)room, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
+            TULLE_CALL(tulle__realloc((size_t)room, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
         numbers->room = room;
     }
     numbers->at[numbers->count++] = x;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__numbers_fini(tulle__numbers *numbers)
@@ -66,26 +64,23 @@ void tulle__numbers_fini(tulle__numbers *numbers)
 /* Appends the sets of the other PEs, one after the other. */
 static tulle_status gather(tulle_comm *comm, tulle__numbers *numbers)
 {
-    tulle_status status;
-    int64_t *count = NULL, total = 0;
-    tulle_gidx *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *count, "counts of lines", &count));
-    TULLE_TRY(tulle_comm_allgather(comm, &numbers->count, sizeof *count, count));
+    TULLE__SCOPED int64_t *count = NULL;
+    int64_t total = 0;
+    TULLE__SCOPED tulle_gidx *all = NULL;
+    TULLE_CALL(tulle__alloc((size_t)comm->size, sizeof *count, "counts of lines", &count));
+    TULLE_CALL(tulle_comm_allgather(comm, &numbers->count, sizeof *count, count));
     for (int r = 0; r < comm->size; r++) total += count[r];
-    TULLE_TRY(tulle_comm_agree(comm, tulle__alloc((size_t)total, sizeof *all, "numbers of stored lines", &all)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc((size_t)total, sizeof *all, "numbers of stored lines", &all)));
     int64_t at = 0;
     for (int r = 0; r < comm->size; r++) {
         if (r == comm->rank && numbers->count) memcpy(all + at, numbers->at, (size_t)count[r] * sizeof *all);
-        TULLE_TRY(tulle_comm_broadcast(comm, r, all + at, (size_t)count[r] * sizeof *all));
+        TULLE_CALL(tulle_comm_broadcast(comm, r, all + at, (size_t)count[r] * sizeof *all));
         at += count[r];
     }
     tulle__free(numbers->at);
     *numbers = (tulle__numbers){.count = total, .room = total, .at = all};
     all = NULL;
-out:
-    tulle__free(count);
-    tulle__free(all);
-    return status;
+    return TULLE_OK;
 }
 
 /* About as many buckets as numbers. */
@@ -156,12 +151,6 @@ int64_t tulle__axis_find(const tulle__axis *axis, tulle_gidx x)
     const tulle_gidx bucket = x >> axis->shift;
     if (bucket >= axis->buckets) return axis->count;
     int64_t low = axis->begin[bucket], high = axis->begin[bucket + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (axis->number[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, axis->number[middle] < x);
     return low;
 }

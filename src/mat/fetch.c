@@ -6,8 +6,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/compressed.h"
-#include "mat/view.h"
 
 struct tulle_fetch {
     tulle__fetch in;
@@ -86,8 +84,7 @@ tulle_status tulle__fetch_into(const tulle_mat *A, int i, int j, tulle__receiver
         void *shape = tulle__peek(A->comm, &record->place);
         int shape_only = shape != NULL;                             /* it has readers, but no memory of its own */
         const bool one_piece = A->kind == TULLE_DENSE && !A->whole; /* of values */
-        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, receiver, one_piece, &f);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__fetch_room(shape_only ? 0 : record->place.length, receiver, one_piece, &f));
         if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);
         f.count = (shape_only ? tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length)
@@ -114,8 +111,7 @@ tulle_status tulle__fetch_arrive(tulle__fetch *fetch)
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 {
     const tulle_mat *A = fetch->A;
-    const tulle_status status = tulle__fetch_arrive(fetch);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__fetch_arrive(fetch));
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
     if (A->whole && !fetch->head) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;

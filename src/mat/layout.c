@@ -7,6 +7,7 @@
 #include <tulle/mat.h>
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -74,15 +75,12 @@ static int map_to(tulle_map map, int tile, int tiles, int parts)
 /* Cuts that the caller gave stay where they are. */
 static tulle_status fill_blocks(tulle_layout *l, const tulle_layout_spec *spec)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__block_cuts_check("row", spec->row_blocks, l->m));
-    TULLE_TRY(tulle__block_cuts_check("column", spec->col_blocks, l->n));
+    TULLE_CALL(tulle__block_cuts_check("row", spec->row_blocks, l->m));
+    TULLE_CALL(tulle__block_cuts_check("column", spec->col_blocks, l->n));
     if (!spec->row_cut) tulle__block_cuts_move(spec->row_blocks, l->row_cut, l->mt);
     if (!spec->col_cut) tulle__block_cuts_move(spec->col_blocks, l->col_cut, l->nt);
-    TULLE_TRY(tulle__block_cuts_init("row", spec->row_blocks, l->row_cut, l->mt, &l->row_blocks));
-    TULLE_TRY(tulle__block_cuts_init("column", spec->col_blocks, l->col_cut, l->nt, &l->col_blocks));
-out:
-    return status;
+    TULLE_CALL(tulle__block_cuts_init("row", spec->row_blocks, l->row_cut, l->mt, &l->row_blocks));
+    return tulle__block_cuts_init("column", spec->col_blocks, l->col_cut, l->nt, &l->col_blocks);
 }
 
 static tulle_status fill_spans(tulle_layout *l)
@@ -104,32 +102,28 @@ static tulle_status fill_spans(tulle_layout *l)
 /* Fills the remaining fields; m, n, mt and nt are set. */
 static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npes, int pr, int pc)
 {
-    tulle_status status;
     size_t tiles = (size_t)l->mt * (size_t)l->nt;
-    TULLE_TRY(tulle__alloc((size_t)l->mt + 1, sizeof *l->row_cut, "row cuts", &l->row_cut));
-    TULLE_TRY(tulle__alloc((size_t)l->nt + 1, sizeof *l->col_cut, "column cuts", &l->col_cut));
-    TULLE_TRY(tulle__alloc(tiles, sizeof *l->owner, "owners", &l->owner));
+    TULLE_CALL(tulle__alloc((size_t)l->mt + 1, sizeof *l->row_cut, "row cuts", &l->row_cut));
+    TULLE_CALL(tulle__alloc((size_t)l->nt + 1, sizeof *l->col_cut, "column cuts", &l->col_cut));
+    TULLE_CALL(tulle__alloc(tiles, sizeof *l->owner, "owners", &l->owner));
     tulle_cuts_even(l->m, l->mt, l->row_cut);
     tulle_cuts_even(l->n, l->nt, l->col_cut);
     if (spec->row_cut) memcpy(l->row_cut, spec->row_cut, ((size_t)l->mt + 1) * sizeof *l->row_cut);
     if (spec->col_cut) memcpy(l->col_cut, spec->col_cut, ((size_t)l->nt + 1) * sizeof *l->col_cut);
-    TULLE_TRY(check_cut("row", l->row_cut, l->mt, l->m));
-    TULLE_TRY(check_cut("column", l->col_cut, l->nt, l->n));
-    if (spec->row_blocks.cut) TULLE_TRY(fill_blocks(l, spec));
+    TULLE_CALL(check_cut("row", l->row_cut, l->mt, l->m));
+    TULLE_CALL(check_cut("column", l->col_cut, l->nt, l->n));
+    if (spec->row_blocks.cut) TULLE_CALL(fill_blocks(l, spec));
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             size_t t = (size_t)i * (size_t)l->nt + (size_t)j;
             l->owner[t] =
                 spec->owner ? spec->owner[t] : map_to(spec->map, i, l->mt, pr) * pc + map_to(spec->map, j, l->nt, pc);
             if (l->owner[t] < 0 || l->owner[t] >= npes) {
-                status = tulle__fail(
+                return tulle__fail(
                     TULLE_ERR_ARG, "tile (%d, %d) is assigned to PE %d, but there are %d PEs", i, j, l->owner[t], npes);
-                goto out;
             }
         }
-    TULLE_TRY(fill_spans(l));
-out:
-    return status;
+    return fill_spans(l);
 }
 
 tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_layout **layout)
@@ -357,15 +351,9 @@ tulle_block_cuts tulle_layout_col_blocks(const tulle_layout *layout)
 
 int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x)
 {
-    int low = 0, high = parts - 1;
-    while (low < high) {
-        int middle = (low + high + 1) / 2;
-        if (cut[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    int part = 0;
+    TULLE__LAST_WHERE(part, parts, middle, cut[middle] <= x);
+    return part;
 }
 
 int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb)

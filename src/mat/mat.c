@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "mat/axis.h"
 #include "mat/context.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 tulle_gidx tulle_mat_rows(const tulle_mat *A)
@@ -225,6 +226,24 @@ void tulle__mat_drop(tulle_mat *A)
     tulle__free(A);
 }
 
+tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out)
+{
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out)
+{
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
 void tulle__mat_free_owned(tulle__owned *object)
 {
     tulle__mat_drop((tulle_mat *)object);
@@ -244,23 +263,22 @@ void tulle_mat_free(tulle_mat *A)
 /* Each PE contributes one record for each of its tiles, in tile order. */
 tulle_status tulle__mat_publish(tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, most = 0, mine = 0;
-    int64_t *count = NULL;
-    char *send = NULL, *all = NULL;
+    TULLE__SCOPED int64_t *count = NULL;
+    TULLE__SCOPED char *send = NULL, *all = NULL;
     size_t bytes = tulle__record_bytes(A);
-    TULLE_TRY(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
+    TULLE_CALL(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
     for (int64_t t = 0; t < tiles; t++) count[l->owner[t]]++;
     for (int r = 0; r < A->comm->size; r++)
         if (count[r] > most) most = count[r];
-    TULLE_TRY(tulle__alloc_zero((size_t)most, bytes, "directory", &send));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)A->comm->size, bytes, "directory", &all));
+    TULLE_CALL(tulle__alloc_zero((size_t)most, bytes, "directory", &send));
+    TULLE_CALL(tulle__alloc((size_t)most * (size_t)A->comm->size, bytes, "directory", &all));
     for (int64_t t = 0; t < tiles; t++)
         if (l->owner[t] == A->comm->rank)
             memcpy(send + bytes * (size_t)mine++, A->replaced[t].place.generation ? &A->replaced[t] : &A->directory[t],
                 bytes);
-    TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * bytes, all));
+    TULLE_CALL(tulle_comm_allgather(A->comm, send, (size_t)most * bytes, all));
     /* all PEs have arrived: none reads a replaced tile any more */
     memset(count, 0, (size_t)A->comm->size * sizeof *count);
     A->nnz = 0;
@@ -275,26 +293,20 @@ tulle_status tulle__mat_publish(tulle_mat *A)
         A->nnz += A->directory[t].nnz;
     }
     A->structure++;
-out:
-    tulle__free(count);
-    tulle__free(send);
-    tulle__free(all);
-    return status;
+    return TULLE_OK;
 }
 
 /* Values of blocks may have been written, in tiles that stay as in those that are new. */
 static void renew_norms(const tulle_mat *A)
 {
     if (!A->format->by_blocks) return;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
-            if (!record->place.generation) record = &A->directory[tulle__tile_index(A, i, j)];
-            if (!record->place.length) continue;
-            tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
-            tulle__blocks_renew_norms(&tile);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+        if (!record->place.generation) record = &A->directory[tulle__tile_index(A, i, j)];
+        if (!record->place.length) continue;
+        tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
+        tulle__blocks_renew_norms(&tile);
+    }
 }
 
 tulle_status tulle_mat_renew(tulle_mat *A)
@@ -313,8 +325,7 @@ static tulle_status place_block(
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
-    tulle_status status = tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place));
     give_record(A, record);
     *record = (tulle__tile_record){place, shape->nnz, shape->blocks};
     *tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &place));
@@ -359,8 +370,7 @@ tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_
     /* columns move up, next to the values: values are more bytes */
     size_t front = had.val - has.val;
     if (front) memmove(base + front + has.colind, base + had.colind, (size_t)nnz * sizeof(tulle_lidx));
-    tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length));
     record->nnz = nnz;
     *tile = tulle__own_tile_view(A, i, j, record, base + front);
     return TULLE_OK;
@@ -406,11 +416,9 @@ tulle_status tulle__mat_make_handle(
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->directory, "directory", &A->directory));
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->replaced, "directory", &A->replaced));
     for (size_t t = 0; t < tiles; t++)
-        if (layout->owner[t] >= comm->size) {
-            status = tulle__fail(TULLE_ERR_ARG, "the layout assigns a tile to PE %d, but the team has %d PEs",
-                layout->owner[t], comm->size);
-            goto out;
-        }
+        if (layout->owner[t] >= comm->size)
+            TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the layout assigns a tile to PE %d, but the team has %d PEs",
+                layout->owner[t], comm->size));
     tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
     *out = A;
     return TULLE_OK;
@@ -422,8 +430,7 @@ out:
 tulle_status tulle__mat_borrow(tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, tulle_mat **out)
 {
     tulle_mat *A = NULL;
-    tulle_status status = tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, &A);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, &A));
     for (int i = 0; i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) {
             const int64_t nnz = tile->kind == TULLE_CSR ? tile->nnz : tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
@@ -462,11 +469,7 @@ tulle_status tulle__mat_make(
     for (int i = 0; status == TULLE_OK && kind == TULLE_DENSE && i < layout->mt; i++)
         for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) status = tulle__mat_place_dense(A, i, j);
-    if (status == TULLE_OK)
-        *out = A;
-    else
-        tulle__mat_drop(A);
-    return status;
+    return tulle__mat_or_drop(status, A, out);
 }
 
 /* Each thread first touches its own part, so that the pages are on its NUMA node. */
@@ -490,12 +493,7 @@ static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_
     tulle_status status = tulle__mat_make(comm, layout, kind, type, order, &made);
     if (status == TULLE_OK && cleared) status = clear(made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
 }
 
 tulle_status tulle_mat_new_dense(
@@ -573,11 +571,8 @@ static tulle_status fill_part(void *arg, int thread, int nthreads)
         for (tulle_gidx c = 0; c < f->tile.n; c++) {
             uint64_t bits = tulle__random_at(f->seed, (uint64_t)(f->row + r), (uint64_t)(f->col + c));
             double x = 2 * tulle__random_unit(bits) - 1;
-            int64_t at = f->tile.order == TULLE_ROW_MAJOR ? r * f->tile.ld + c : c * f->tile.ld + r;
-            if (f->tile.type == TULLE_F32)
-                ((float *)f->tile.val)[at] = (float)x;
-            else
-                ((double *)f->tile.val)[at] = x;
+            int64_t at = tulle__dense_place(f->tile.order, f->tile.ld, r, c);
+            tulle__element_set(f->tile.type, f->tile.val, at, x);
         }
     return TULLE_OK;
 }

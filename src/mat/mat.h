@@ -73,6 +73,14 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
+/* The head of a loop over the tiles of this PE, by rows; `continue` goes to the next one. */
+#define TULLE__EACH_OWN_TILE(A, i, j)                                                                                  \
+    for (int i = 0; i < (A)->layout->mt; i++)                                                                          \
+        for (int j = 0; j < (A)->layout->nt; j++)                                                                      \
+            if (!tulle__tile_is_mine(A, i, j))                                                                         \
+                continue;                                                                                              \
+            else
+
 /* Bytes of a record that travel. */
 static inline size_t tulle__record_bytes(const tulle_mat *A)
 {
@@ -209,6 +217,13 @@ tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* The local part of free; the first for objects that a PE owns. */
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
+
+/* Puts what was made into *out, or drops it (locally), or frees it, if that has failed; returns status. */
+tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out);
+tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out);
+
+/* Sums vectors of n elements over all PEs, in place. Collective. */
+tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *vector);
 
 /*
  * The location of a view's tile within a block: its first element, and the distance of two rows

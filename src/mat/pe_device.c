@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mat/pe_device.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 /* A share of hardware that devices of the PE use, retained until the PE ends. */

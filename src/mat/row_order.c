@@ -41,35 +41,27 @@ static tulle_status order_tile(const tulle_own_tile *tile, int64_t rows, size_t 
 {
     tulle__csr_result C = tulle__tile_csr_result(tile, tile->nnz);
     int64_t most = 0;
-    uint64_t *key = NULL;
-    char *values = NULL;
-    tulle_status status;
+    TULLE__SCOPED uint64_t *key = NULL;
+    TULLE__SCOPED char *values = NULL;
     for (int64_t r = 0; r < rows; r++)
         if (C.rowptr[r + 1] - C.rowptr[r] > most) most = C.rowptr[r + 1] - C.rowptr[r];
-    TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "columns of a row to sort", &key));
-    TULLE_TRY(tulle__alloc((size_t)most, size, "values of a row to sort", &values));
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *key, "columns of a row to sort", &key));
+    TULLE_CALL(tulle__alloc((size_t)most, size, "values of a row to sort", &values));
     for (int64_t r = 0; r < rows; r++)
         order_row(C.colind + C.rowptr[r], (char *)C.val + (size_t)C.rowptr[r] * size, C.rowptr[r + 1] - C.rowptr[r],
             size, key, values);
-out:
-    tulle__free(key);
-    tulle__free(values);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status order_tiles(tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
     if (tulle__is_shape_only(A->comm)) return TULLE_OK;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_own_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
-            if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
-        }
-out:
-    return status;
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_own_tile tile;
+        TULLE_CALL(tulle_mat_own_tile(A, i, j, &tile));
+        if (tile.nnz) TULLE_CALL(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_order(const tulle_mat *A)

@@ -7,6 +7,7 @@
 
 #include "base/attend.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 enum { LOST = -1 }; /* the column of entries at a row's end that its duplicates have left */
 
@@ -57,19 +58,6 @@ static void sort_pairs(struct pair *p, int64_t n)
     }
 }
 
-static double value_at(const struct sorting *s, int64_t e)
-{
-    return s->type == TULLE_F32 ? (double)((const float *)s->val)[e] : ((const double *)s->val)[e];
-}
-
-static void set_value(struct sorting *s, int64_t e, double x)
-{
-    if (s->type == TULLE_F32)
-        ((float *)s->val)[e] = (float)x;
-    else
-        ((double *)s->val)[e] = x;
-}
-
 /*
  * Sorts rows by column, in file order among equals, and combines duplicates. Ascending rows are
  * skipped.
@@ -77,27 +65,24 @@ static void set_value(struct sorting *s, int64_t e, double x)
 static tulle_status sort_rows(void *arg, int thread, int nthreads)
 {
     struct sorting *s = arg;
-    tulle_status status = TULLE_OK;
-    struct pair *pair = NULL;
+    TULLE__SCOPED struct pair *pair = NULL;
     int64_t room = 0, passed = 0;
     tulle_gidx from = s->m * thread / nthreads, to = s->m * (thread + 1) / nthreads;
     for (tulle_gidx r = from; r < to; r++) {
         int64_t begin = s->rowptr[r], n = s->rowptr[r + 1] - begin, kept = 0;
         int ascends = 1;
-        TULLE_TRY(tulle__attend_each(256, &passed));
+        TULLE_CALL(tulle__attend_each(256, &passed));
         for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
         if (ascends) continue;
-        if (n > INT32_MAX) {
-            status = tulle__fail(
+        if (n > INT32_MAX)
+            return tulle__fail(
                 TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n);
-            goto out;
-        }
         if (n > room) {
             room = 2 * n;
-            TULLE_TRY(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
+            TULLE_CALL(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
         }
         for (int64_t e = 0; e < n; e++)
-            pair[e] = (struct pair){s->colind[begin + e], (int32_t)e, value_at(s, begin + e)};
+            pair[e] = (struct pair){s->colind[begin + e], (int32_t)e, tulle__element(s->type, s->val, begin + e)};
         sort_pairs(pair, n);
         for (int64_t e = 0; e < n; e++) {
             if (kept && s->colind[begin + kept - 1] == pair[e].col) {
@@ -106,19 +91,17 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
                 if (__atomic_compare_exchange_n(&s->first_row, &none, r, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                     __atomic_store_n(&s->first_col, pair[e].col, __ATOMIC_RELAXED);
                 __atomic_fetch_add(&s->repeated, 1, __ATOMIC_RELAXED);
-                double before = value_at(s, begin + kept - 1);
-                set_value(
-                    s, begin + kept - 1, s->duplicates == TULLE_DUPLICATES_LAST ? pair[e].val : before + pair[e].val);
+                double before = tulle__element(s->type, s->val, begin + kept - 1);
+                tulle__element_set(s->type, s->val, begin + kept - 1,
+                    s->duplicates == TULLE_DUPLICATES_LAST ? pair[e].val : before + pair[e].val);
                 continue;
             }
             s->colind[begin + kept] = pair[e].col;
-            set_value(s, begin + kept++, pair[e].val);
+            tulle__element_set(s->type, s->val, begin + kept++, pair[e].val);
         }
         for (int64_t e = kept; e < n; e++) s->colind[begin + e] = LOST;
     }
-out:
-    tulle__free(pair);
-    return status;
+    return TULLE_OK;
 }
 
 /* Moves rows that lost duplicates into a new block of the exact size. */

@@ -36,8 +36,7 @@ tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__
         nranges += __builtin_popcountll(bits[w] & ~(bits[w] << 1 | (uint64_t)carry));
         carry = (int64_t)(bits[w] >> 63);
     }
-    tulle_status status = tulle__alloc((size_t)nranges, sizeof *rows->range, "required rows", &rows->range);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)nranges, sizeof *rows->range, "required rows", &rows->range));
     for (int64_t w = 0, end = -1; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1) {
             int64_t k = 64 * w + __builtin_ctzll(left);
@@ -55,10 +54,9 @@ tulle_status tulle__row_set_named_by_tile(const tulle_tile *A, tulle__row_set *r
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
     *rows = (tulle__row_set){0};
-    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     tulle__tile_format_of(A->kind)->names(A, bits);
-    status = tulle__row_set_of_bits(bits, words, rows);
+    tulle_status status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -68,10 +66,9 @@ tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows)
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
     *rows = (tulle__row_set){0};
-    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     tulle__bits_named_by(A, bits);
-    status = tulle__row_set_of_bits(bits, words, rows);
+    tulle_status status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -145,10 +142,9 @@ tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowp
     size_t rows = (size_t)tulle__tile_rows(B, i) + 1;
     int group = tulle__comm_group(B->comm);
     int64_t *read;
-    tulle_status status = tulle__alloc(rows, sizeof *read, "row pointers of a tile", &read);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(rows, sizeof *read, "row pointers of a tile", &read));
     tulle__get(B->comm, group, &B->directory[tulle__tile_index(B, i, j)].place, 0, read, rows * sizeof *read);
-    status = tulle__wait(B->comm, group);
+    tulle_status status = tulle__wait(B->comm, group);
     if (status == TULLE_OK)
         *rowptr = read;
     else
@@ -240,8 +236,7 @@ tulle_status tulle__subset_start(
     char *block = to_block;
     int n = 0;
     *transfer = (tulle__transfer){.group = -1};
-    tulle_status status = tulle__alloc(2 * (size_t)e->nruns, sizeof *range, "a vector get", &range);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(2 * (size_t)e->nruns, sizeof *range, "a vector get", &range));
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
     for (int64_t p = 0; p < e->nruns; p++) {
         const struct run *run = &e->run[p];
@@ -268,8 +263,7 @@ static tulle_status start_shape_only(
     tulle__range *range;
     *transfer = (tulle__transfer){.group = -1};
     if (!n) return TULLE_OK;
-    tulle_status status = tulle__alloc_zero((size_t)n, sizeof *range, "a vector get", &range);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *range, "a vector get", &range));
     range->bytes = e->bytes;
     *transfer = tulle__getv(B->comm, tulle__comm_group(B->comm), place, n, range);
     tulle__free(range);

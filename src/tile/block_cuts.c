@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -23,15 +24,9 @@ tulle_status tulle__block_cuts_check(const char *what, tulle_block_cuts blocks, 
 /* The last block that starts at or before x; `count` for the end. */
 static tulle_gidx block_of(tulle_block_cuts blocks, tulle_gidx x)
 {
-    tulle_gidx low = 0, high = blocks.count;
-    while (low < high) {
-        tulle_gidx middle = low + (high - low + 1) / 2;
-        if (blocks.cut[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    tulle_gidx block = 0;
+    TULLE__LAST_WHERE(block, blocks.count + 1, middle, blocks.cut[middle] <= x);
+    return block;
 }
 
 void tulle__block_cuts_move(tulle_block_cuts blocks, tulle_gidx *cut, int tiles)
@@ -46,11 +41,10 @@ void tulle__block_cuts_move(tulle_block_cuts blocks, tulle_gidx *cut, int tiles)
 tulle_status tulle__block_cuts_init(
     const char *what, tulle_block_cuts blocks, const tulle_gidx *tile_cut, int tiles, tulle__block_cuts *cuts)
 {
-    tulle_status status;
     size_t bytes = ((size_t)blocks.count + 1) * sizeof *cuts->cut;
     *cuts = (tulle__block_cuts){.count = blocks.count};
-    TULLE_TRY(tulle__alloc((size_t)blocks.count + 1, sizeof *cuts->cut, "block cuts", &cuts->cut));
-    TULLE_TRY(tulle__alloc((size_t)tiles + 1, sizeof *cuts->first, "block cuts", &cuts->first));
+    TULLE_CALL(tulle__alloc((size_t)blocks.count + 1, sizeof *cuts->cut, "block cuts", &cuts->cut));
+    TULLE_CALL(tulle__alloc((size_t)tiles + 1, sizeof *cuts->first, "block cuts", &cuts->first));
     memcpy(cuts->cut, blocks.cut, bytes);
     for (int t = 0; t <= tiles; t++) {
         tulle_gidx b = cuts->first[t] = block_of(blocks, tile_cut[t]);
@@ -59,8 +53,7 @@ tulle_status tulle__block_cuts_init(
                 "%s cut %d of the tiles (%" PRId64 ") lies within block " TULLE__AT TULLE__COUNTED, what, t,
                 tile_cut[t], b);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__block_cuts_fini(tulle__block_cuts *cuts)

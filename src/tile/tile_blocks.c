@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
+#include "tile/element.h"
+
 static uint64_t padded(uint64_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -21,15 +24,9 @@ tulle__blocks_offsets tulle__vbsr_offsets_of(int64_t block_rows, int64_t blocks,
 
 int64_t tulle__blocks_row_of(const tulle_tile *A, int64_t row)
 {
-    int64_t low = 0, high = A->block_rows - 1;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (A->row_block[middle] - A->row_block[0] <= row)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    int64_t block = 0;
+    TULLE__LAST_WHERE(block, A->block_rows, middle, A->row_block[middle] - A->row_block[0] <= row);
+    return block;
 }
 
 static int64_t height(const tulle_tile *A, int64_t r)
@@ -113,7 +110,7 @@ static double squared_norm(tulle_type type, const void *val, int64_t at, int64_t
 {
     double sum = 0;
     for (; at < end; at++) {
-        double v = type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
+        double v = tulle__element(type, val, at);
         sum += v * v;
     }
     return sum;

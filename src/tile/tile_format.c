@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile/tile_format.h"
 
+#include "tile/element.h"
+
 #ifdef TULLE__ADDED_FORMAT
 extern const tulle__tile_format TULLE__ADDED_FORMAT;
 #endif
@@ -39,11 +41,6 @@ int64_t tulle__chain_multiplications(const tulle__chain_task *task)
     return entries * task->n;
 }
 
-static double value_at(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
-
 /* Element (r, c) of the product of one pair. */
 static double sum_of(const tulle_tile *A, const tulle_tile *B, int64_t r, int64_t c)
 {
@@ -52,16 +49,9 @@ static double sum_of(const tulle_tile *A, const tulle_tile *B, int64_t r, int64_
     double sum = 0;
     for (tulle__entry_run run = {.row = r}; format->next(A, &run);)
         for (int64_t e = 0; e < run.count; e++)
-            sum += value_at(A, run.value + e * run.step) * value_at(B, (run.column + e) * b_row + c * b_col);
+            sum += tulle__tile_element(A, run.value + e * run.step) *
+                   tulle__tile_element(B, (run.column + e) * b_row + c * b_col);
     return sum;
-}
-
-void tulle__names_by_runs(const tulle_tile *A, uint64_t *bits)
-{
-    const tulle__tile_format *format = tulle__tile_format_of(A->kind);
-    for (tulle_gidx r = 0; A->nnz && r < A->m; r++)
-        for (tulle__entry_run run = {.row = r}; format->next(A, &run);)
-            for (tulle_gidx c = run.column; c < run.column + run.count; c++) bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
 tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
@@ -73,13 +63,8 @@ tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool 
             double sum = 0;
             for (int p = 0; p < task->npairs; p++) sum += sum_of(&task->A[p], &task->B[p], task->row + r, c);
             sum *= task->alpha;
-            if (task->type == TULLE_F32) {
-                float *C = (float *)task->C + at;
-                *C = (float)(task->beta == 0 ? sum : sum + task->beta * (double)*C);
-            } else {
-                double *C = (double *)task->C + at;
-                *C = task->beta == 0 ? sum : sum + task->beta * *C;
-            }
+            if (task->beta != 0) sum += task->beta * tulle__element(task->type, task->C, at);
+            tulle__element_set(task->type, task->C, at, sum);
         }
     return TULLE_OK;
 }

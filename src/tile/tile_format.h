@@ -92,7 +92,7 @@ typedef struct tulle__tile_format {
     /* A sparse product of factors of the format, on this host, where `place` says. */
     tulle_status (*product)(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
         tulle__csr_place place, void *context, tulle__csr_result *C);
-    /* Its values alone, of a C whose structure is known. */
+    /* Values alone of a sparse product, into a C whose structure is known. */
     tulle_status (*values)(
         const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
     /* Adds its multiplications; NULL: `values` tells them in C. */
@@ -106,9 +106,6 @@ const tulle__tile_format *tulle__tile_format_of(tulle_kind kind);
 
 extern const tulle__tile_format tulle__tile_dense, tulle__tile_csr_format, tulle__tile_bsr_format,
     tulle__tile_vbsr_format;
-
-/* Sets the bits of names by the runs of all rows. */
-void tulle__names_by_runs(const tulle_tile *A, uint64_t *bits);
 
 /* A chain by the entries of rows alone, one thread and one sum at a time: for formats without a kernel of their own. */
 tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);

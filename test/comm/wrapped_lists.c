@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/spec.h"
 #include "base/timeline.h"
 #include "comm/wrap/wrap.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instruction sets a build has kernels for; argument: `portable` if there should be no other. */
+/* Instruction sets that a build has kernels for; argument: `portable` if there should be no other. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"

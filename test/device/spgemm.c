@@ -58,7 +58,7 @@ static int compare_entries(const void *left, const void *right)
     return (*x > *y) - (*x < *y);
 }
 
-/* Which of the nodes of 1 .. most unknowns each of n unknowns belongs to; their sizes depend on the seed. */
+/* The node of 1 .. most unknowns that each of n unknowns belongs to; sizes of nodes depend on the seed. */
 static void find_nodes(int64_t n, uint64_t seed, int most, int64_t *node)
 {
     for (int64_t i = 0, k = 0, end = 0; i < n; i++) {

@@ -175,7 +175,7 @@ static void test_grids(void)
     }
 }
 
-/* Which kinds are looked for: by the share of their entries, and the length of runs. */
+/* Kinds that are looked for: by the share of their entries, and the length of runs. */
 static void test_choice(void)
 {
     static const int groups[KINDS] = {TULLE__ROWS_OF_SAME_COLUMNS, 0, TULLE__ROWS_AT_OFFSETS, -1};

@@ -289,7 +289,7 @@ bool step_block(block *b)
     return moved;
 }
 
-/* It has ended, or is given up. */
+/* Ends a block that is complete, or given up. */
 void end_block(block *b)
 {
     for (fiber &f : b->threads)

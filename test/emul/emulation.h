@@ -52,7 +52,7 @@ static inline int64_t emulation_open(const emulation *emul, const char *library)
     return emul->count(begins) - emul->count(ends);
 }
 
-/* Those of all libraries. */
+/* Open handles of all libraries. */
 static inline int64_t emulation_all_open(const emulation *emul)
 {
     return emulation_open(emul, "cuSPARSE") + emulation_open(emul, "cuBLAS") + emulation_open(emul, "cuSOLVER");

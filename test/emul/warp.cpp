@@ -118,7 +118,7 @@ extern "C" uint64_t emul_warp(unsigned mask, uint64_t value, int source, int ope
 
 /* ---- copies under way ---- */
 
-/* Its data is NaN until it is waited for, so whoever reads before that is found. */
+/* An asynchronous copy: the target is NaN until a wait, so that a test finds an earlier reader. */
 extern "C" void emul_async_copy(void *to, const void *from, size_t bytes)
 {
     fiber *f = running->now;

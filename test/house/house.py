@@ -401,8 +401,9 @@ def check_root(house):
     house.check("the top folder holds what belongs there")
 
 
-# A comment begins with a noun or a verb.
-VAGUE = re.compile(r"/\*[*!]?\s*(?:\*\s*)?(Of|What|Whether|Where|How|Who)\b")
+# A comment begins with a noun or a verb: no preposition, no question, no pronoun.
+VAGUE = re.compile(r"/\*[*!]?\s*(?:\*\s*)?(Of|What|Whether|Where|How|Who|Whom|Whose|Which|Why|It|Its|They|Their|That"
+                   r"|Those|Such)\b")
 
 
 def check_comments(house):

@@ -48,7 +48,7 @@ static char *pack(const char *text, size_t bytes, size_t *packed)
     tulle__output *out = NULL;
     char *data = malloc(1 << 20);
     int fine = tulle__output_open(path, 6, &out) == TULLE_OK && tulle__output_write(out, text, bytes) == TULLE_OK &&
-               tulle__output_close(out, 0) == TULLE_OK;
+               tulle__output_close(out) == TULLE_OK;
     FILE *f = fopen(path, "rb");
     *packed = fine && f ? fread(data, 1, 1 << 20, f) : 0;
     if (f) fclose(f);
@@ -172,7 +172,7 @@ static int write_by(const char *data, size_t bytes, int threads, size_t piece)
     int fine = tulle__output_open(path, threads, &out) == TULLE_OK;
     for (size_t i = 0; i < bytes && fine; i += piece)
         fine = tulle__output_write(out, data + i, bytes - i < piece ? bytes - i : piece) == TULLE_OK;
-    return fine && tulle__output_close(out, 0) == TULLE_OK;
+    return fine && tulle__output_close(out) == TULLE_OK;
 }
 
 static int reads_as(const char *engine, const char *data, size_t bytes)

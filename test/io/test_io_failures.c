@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "cases.h"
+#include "format_entries.h"
 #include "gate.h"
 #include "io/binsparse/binsparse.h"
 #include "io/file/inflate.h"
@@ -38,11 +39,12 @@ static tulle_status write_matrix(const char *path, int level)
     tulle__mtx_shape shape = {.rows = 3, .cols = 3, .stored = 4, .symmetry = TULLE__MTX_SYMMETRIC, .type = TULLE_F64};
     tulle__mtx_text text = {0};
     tulle__mtx_writer *writer = NULL;
-    tulle_status status = tulle__mtx_format(&shape, 4, row, col, val, &text);
+    tulle_status status = TULLE_OK;
+    for (int e = 0; e < 4 && status == TULLE_OK; e++) status = format_entry(&shape, row[e], col[e], &val[e], &text);
     if (status == TULLE_OK) status = tulle__mtx_writer_open(path, &shape, level, &writer);
     if (status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
     if (status == TULLE_OK)
-        status = tulle__mtx_writer_close(writer, 1);
+        status = tulle__mtx_writer_close(writer);
     else
         tulle__mtx_writer_abort(writer);
     tulle__mtx_text_fini(&text);
@@ -118,15 +120,14 @@ static void wrong_calls(void)
     tulle__mtx_writer *writer;
     int64_t row = 0, col = 1, far = 3;
     double val = 1.5;
-    ok(tulle__mtx_format(&shape, 1, &row, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
-    ok(tulle__mtx_format(&shape, 1, &far, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(format_entry(&shape, row, col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(format_entry(&shape, far, col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
     shape.field = TULLE__MTX_INTEGER;
-    ok(tulle__mtx_format(&shape, 1, &col, &row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s",
-        tulle_error_message());
+    ok(format_entry(&shape, col, row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s", tulle_error_message());
     tulle__mtx_text_fini(&text);
     const char *path = in_folder("b.mtx");
     tulle_status status = tulle__mtx_writer_open(path, &shape, 0, &writer);
-    if (status == TULLE_OK) status = tulle__mtx_writer_close(writer, 0);
+    if (status == TULLE_OK) status = tulle__mtx_writer_close(writer);
     ok(status == TULLE_ERR_STATE && access(path, F_OK) != 0, "%s", tulle_error_message());
     shape.cols = 4;
     ok(tulle__mtx_writer_open(path, &shape, 0, &writer) == TULLE_ERR_ARG, "%s", tulle_error_message());
@@ -173,7 +174,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     if (status == TULLE_OK) status = tulle__npy_writer_open(dense, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &npy_writer);
     if (status == TULLE_OK) status = tulle__npy_writer_append(npy_writer, values, 4);
     if (status == TULLE_OK)
-        status = tulle__npy_writer_close(npy_writer, 0);
+        status = tulle__npy_writer_close(npy_writer);
     else
         tulle__npy_writer_abort(npy_writer);
     if (status == TULLE_OK) status = tulle__npy_open(dense, &npy);
@@ -192,7 +193,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, 2, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 2, values);
     if (status == TULLE_OK)
-        status = tulle__binsparse_writer_close(writer, 0);
+        status = tulle__binsparse_writer_close(writer);
     else
         tulle__binsparse_writer_abort(writer);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
@@ -207,7 +208,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
         status = tulle__binsparse_writer_open_dense(sparse, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 4, values);
     if (status == TULLE_OK)
-        status = tulle__binsparse_writer_close(writer, 0);
+        status = tulle__binsparse_writer_close(writer);
     else
         tulle__binsparse_writer_abort(writer);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);

@@ -130,7 +130,7 @@ static void pack(const char *path, const char *data, size_t bytes)
     tulle__output *out = NULL;
     tulle_status status = tulle__output_open(path, 1, &out);
     if (status == TULLE_OK) status = tulle__output_write(out, data, bytes);
-    if (status == TULLE_OK) status = tulle__output_close(out, 0);
+    if (status == TULLE_OK) status = tulle__output_close(out);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
 }
 

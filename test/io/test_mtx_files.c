@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
+#include "format_entries.h"
 #include "io/file/inflate.h"
 #include "io/mtx/mtx.h"
 #include "io/mtx/mtx_write.h"
@@ -69,8 +70,7 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
             for (int64_t e = 0; e < entries.count && status == TULLE_OK; e++)
                 s->hash = mix(s->hash, tulle__entries_row(&entries, e), tulle__entries_col(&entries, e),
                     tulle__entries_val(&entries, e));
-            if (writer && status == TULLE_OK)
-                status = tulle__mtx_format_entries(&shape, &entries, 0, entries.count, &text);
+            if (writer && status == TULLE_OK) status = format_entries(&shape, &entries, 0, entries.count, &text);
             tulle__entries_fini(&entries);
         }
         if (writer && status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
@@ -80,7 +80,7 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
     s->stored = sum.stored;
     if (status == TULLE_OK) status = tulle__mtx_check(mtx, &sum);
     if (writer && status == TULLE_OK)
-        status = tulle__mtx_writer_close(writer, 0);
+        status = tulle__mtx_writer_close(writer);
     else
         tulle__mtx_writer_abort(writer);
     tulle__mtx_close(mtx);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "format_entries.h"
 #include "io/file/inflate.h"
 #include "io/file/output.h"
 #include "io/mtx/mtx.h"
@@ -139,13 +140,13 @@ static void time_writing(const char *path, int repeats)
             n = entries.count - e < TULLE__ENTRIES_CHUNK ? entries.count - e : TULLE__ENTRIES_CHUNK;
             text.bytes = 0;
             text.entries = 0;
-            if (tulle__mtx_format_entries(&shape, &entries, e, n, &text) != TULLE_OK ||
+            if (format_entries(&shape, &entries, e, n, &text) != TULLE_OK ||
                 tulle__mtx_writer_append(writer, &text) != TULLE_OK)
                 fail();
             bytes += (double)text.bytes;
         }
         tulle__mtx_text_fini(&text);
-        if (tulle__mtx_writer_close(writer, 0) != TULLE_OK) fail();
+        if (tulle__mtx_writer_close(writer) != TULLE_OK) fail();
         t.wall[k] = tulle__clock_seconds() - wall;
         t.cpu[k] = cpu_seconds() - cpu;
     }
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
             if (!f || !text || fread(text, 1, (size_t)bytes, f) != (size_t)bytes) return EXIT_FAILURE;
             fclose(f);
             if (tulle__output_open(packed, 6, &out) != TULLE_OK ||
-                tulle__output_write(out, text, (size_t)bytes) != TULLE_OK || tulle__output_close(out, 0) != TULLE_OK)
+                tulle__output_write(out, text, (size_t)bytes) != TULLE_OK || tulle__output_close(out) != TULLE_OK)
                 fail();
             free(text);
         }

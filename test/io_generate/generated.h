@@ -11,11 +11,45 @@
 #include "base/memory.h"
 #include "io/generate/generate.h"
 
+/* Entries of rows, in order; starts from {0}. */
+typedef struct entries {
+    int64_t nnz;
+    int64_t *colind;
+    void *val;
+} entries;
+
+__attribute__((unused)) static void entries_fini(entries *e)
+{
+    tulle__free(e->colind);
+    tulle__free(e->val);
+    memset(e, 0, sizeof *e);
+}
+
+/* Rows r0 .. r1 - 1 with all columns, at most INT32_MAX: the entries of row r begin at rowptr[r - r0]. */
+__attribute__((unused)) static tulle_status generate_rows(
+    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, entries *e)
+{
+    tulle__generator_shape shape;
+    int64_t *pointers = NULL;
+    int32_t *colind = NULL;
+    tulle_status status;
+    entries_fini(e);
+    tulle__generator_get_shape(g, &shape);
+    TULLE_TRY(tulle__generator_tile(g, r0, r1, 0, shape.n, type, &pointers, &colind, &e->val, &e->nnz));
+    TULLE_TRY(tulle__alloc((size_t)e->nnz, sizeof *e->colind, "column indices", &e->colind));
+    for (int64_t i = 0; i < e->nnz; i++) e->colind[i] = colind[i];
+    memcpy(rowptr, pointers, (size_t)(r1 - r0 + 1) * sizeof *rowptr);
+out:
+    tulle__free(pointers);
+    tulle__free(colind);
+    return status;
+}
+
 typedef struct matrix {
     tulle__generator *g;
     tulle__generator_shape shape;
     int64_t *rowptr;
-    tulle__growing entries;
+    entries entries;
 } matrix;
 
 __attribute__((unused)) static tulle_status matrix_init(matrix *A, const char *spec, tulle_type type)
@@ -25,14 +59,14 @@ __attribute__((unused)) static tulle_status matrix_init(matrix *A, const char *s
     TULLE_TRY(tulle__generator_open(spec, &A->g));
     tulle__generator_get_shape(A->g, &A->shape);
     TULLE_TRY(tulle__alloc((size_t)A->shape.m + 1, sizeof *A->rowptr, "row pointers", &A->rowptr));
-    TULLE_TRY(tulle__generator_rows(A->g, 0, A->shape.m, type, A->rowptr, &A->entries));
+    TULLE_TRY(generate_rows(A->g, 0, A->shape.m, type, A->rowptr, &A->entries));
 out:
     return status;
 }
 
 __attribute__((unused)) static void matrix_fini(matrix *A)
 {
-    tulle__growing_fini(&A->entries);
+    entries_fini(&A->entries);
     tulle__free(A->rowptr);
     tulle__generator_close(A->g);
 }

@@ -232,19 +232,19 @@ static void test_seeds(void)
 static int rows_agree(const matrix *A, int pieces, tulle_type type)
 {
     size_t size = tulle_type_size(type);
-    tulle__growing part = {0};
+    entries part = {0};
     int64_t *rowptr = malloc(((size_t)A->shape.m + 1) * sizeof *rowptr);
     int same = 1;
     for (int i = 0; same && i < pieces; i++) {
         int64_t r0 = A->shape.m * i / pieces, r1 = A->shape.m * (i + 1) / pieces, first = A->rowptr[r0];
-        same = tulle__generator_rows(A->g, r0, r1, type, rowptr, &part) == TULLE_OK &&
-               part.nnz == A->rowptr[r1] - first && part.nnz == rowptr[r1 - r0];
+        same = generate_rows(A->g, r0, r1, type, rowptr, &part) == TULLE_OK && part.nnz == A->rowptr[r1] - first &&
+               part.nnz == rowptr[r1 - r0];
         for (int64_t r = r0; same && r <= r1; r++) same = rowptr[r - r0] == A->rowptr[r] - first;
         if (same && part.nnz > 0)
             same = !memcmp(part.colind, A->entries.colind + first, (size_t)part.nnz * sizeof *part.colind) &&
                    !memcmp(part.val, (const char *)A->entries.val + (size_t)first * size, (size_t)part.nnz * size);
     }
-    tulle__growing_fini(&part);
+    entries_fini(&part);
     free(rowptr);
     return same;
 }
@@ -307,7 +307,7 @@ static void test_parts(void)
     /* one object for rows, then for rows of another type */
     matrix A;
     ok(matrix_init(&A, "er:n=200", TULLE_F32) == TULLE_OK &&
-            tulle__generator_rows(A.g, 0, 200, TULLE_F64, A.rowptr, &A.entries) == TULLE_OK && well_formed(&A) &&
+            generate_rows(A.g, 0, 200, TULLE_F64, A.rowptr, &A.entries) == TULLE_OK && well_formed(&A) &&
             rows_agree(&A, 3, TULLE_F64),
         "the lists serve another type");
     matrix_fini(&A);
@@ -334,12 +334,11 @@ static void test_fill(void)
     ok(matrix_init(&A, "er:n=20", TULLE_F64) == TULLE_OK &&
             tulle__generator_fill(A.g, 0, 1, 0, 1, TULLE_F64, rows, 1, 1) == TULLE_ERR_ARG,
         "%s", tulle_error_message());
-    ok(tulle__generator_rows(A.g, 3, 2, TULLE_F64, A.rowptr, &A.entries) == TULLE_ERR_ARG, "%s", tulle_error_message());
-    ok(tulle__generator_rows(A.g, -1, 2, TULLE_F64, A.rowptr, &A.entries) == TULLE_ERR_ARG, "%s",
-        tulle_error_message());
+    ok(generate_rows(A.g, 3, 2, TULLE_F64, A.rowptr, &A.entries) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(generate_rows(A.g, -1, 2, TULLE_F64, A.rowptr, &A.entries) == TULLE_ERR_ARG, "%s", tulle_error_message());
     matrix_fini(&A);
     tulle__generator *g = NULL;
-    int64_t *rowptr = NULL, nnz = 0, one[2];
+    int64_t *rowptr = NULL, nnz = 0;
     int32_t *colind = NULL;
     void *val = NULL;
     ok(tulle__generator_open("er:n=5000000000,degree=3", &g) == TULLE_OK &&
@@ -347,14 +346,10 @@ static void test_fill(void)
                 TULLE_ERR_OVERFLOW &&
             !rowptr && !colind && !val,
         "%s", tulle_error_message());
-    tulle__growing part = {0};
-    ok(tulle__generator_rows(g, 4000000000, 4000000001, TULLE_F64, one, &part) == TULLE_OK && one[1] == part.nnz,
-        "columns over 32 bits");
     ok(tulle__generator_tile(
            g, 4999999000, 5000000000, 4000000000, 5000000000, TULLE_F64, &rowptr, &colind, &val, &nnz) == TULLE_OK &&
             nnz > 400 && nnz < 800,
         "a tile far out has %" PRId64 " entries of about 600", nnz);
-    tulle__growing_fini(&part);
     tulle__free(rowptr);
     tulle__free(colind);
     tulle__free(val);
@@ -536,15 +531,20 @@ static void test_speed(void)
         ok(status == TULLE_OK, "%s in %.2f s", large[i], seconds);
     }
     tulle__generator *g = NULL;
-    tulle__growing part = {0};
-    int64_t rowptr[11];
     double start = tulle__clock_seconds();
     int fine = tulle__generator_open("er:n=1000000000000,degree=8", &g) == TULLE_OK;
-    for (int64_t r = 0; r < 1000; r++)
-        fine = fine && tulle__generator_rows(g, r * 1000000, r * 1000000 + 10, TULLE_F64, rowptr, &part) == TULLE_OK;
+    for (int64_t r = 0; fine && r < 1000; r++) {
+        int64_t *rowptr = NULL, nnz = 0;
+        int32_t *colind = NULL;
+        void *val = NULL;
+        fine = tulle__generator_tile(g, r * 1000000, r * 1000000 + 10, r * 1000000, r * 1000000 + INT32_MAX, TULLE_F64,
+                   &rowptr, &colind, &val, &nnz) == TULLE_OK;
+        tulle__free(rowptr);
+        tulle__free(colind);
+        tulle__free(val);
+    }
     double seconds = tulle__clock_seconds() - start;
-    ok(fine, "1000 ranges of 10 rows of a matrix of 10^12 rows in %.4f s", seconds);
-    tulle__growing_fini(&part);
+    ok(fine, "1000 tiles of 10 rows of a matrix of 10^12 rows in %.4f s", seconds);
     tulle__generator_close(g);
 }
 

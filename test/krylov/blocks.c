@@ -40,7 +40,7 @@ static double near_duplicates_single(int64_t i, int64_t c)
     return side(i, 0) + 1e-6 * (double)c * side(i, c);
 }
 
-/* They differ by more than rounding, but less than a Gram matrix shows. */
+/* Columns that differ by more than rounding, but less than a Gram matrix shows. */
 static double graded(int64_t i, int64_t c)
 {
     return side(i, 0) + pow(10, -3 * (double)c) * (c ? side(i, c) : 0);

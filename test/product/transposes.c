@@ -7,7 +7,7 @@
 #include <tulle/io.h>
 #include <tulle/product.h>
 
-#include "algo/product/stage/transposed_stage.h"
+#include "algo/product/stage/copied_stage.h"
 #include "changes.h"
 #include "tap.h"
 
@@ -77,10 +77,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, run->type, &C)
                           : tulle_mat_new_dense(comm, lc, run->type, TULLE_ROW_MAJOR, &C));
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
-    EXPECT(
-        (tulle__transposed_factor(plan, true) != NULL) == ta && (tulle__transposed_factor(plan, false) != NULL) == tb);
-    (void)same(&a, tulle__transposed_factor(plan, true));
-    (void)same(&b, tulle__transposed_factor(plan, false));
+    EXPECT((tulle__copied_factor(plan, true) != NULL) == ta && (tulle__copied_factor(plan, false) != NULL) == tb);
+    (void)same(&a, tulle__copied_factor(plan, true));
+    (void)same(&b, tulle__copied_factor(plan, false));
     for (int round = 0; round < 4; round++) {
         int renewed = round == 2;
         if (renewed) TULLE_TRY(take_over(A, X));
@@ -89,8 +88,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
         TULLE_TRY(tulle_product_check_matrices(1, A, options.op_a, B, options.op_b, C, &error));
         EXPECT(report.reused == round % 2);
-        EXPECT(same(&a, tulle__transposed_factor(plan, true)) == (!renewed || !ta));
-        EXPECT(same(&b, tulle__transposed_factor(plan, false)));
+        EXPECT(same(&a, tulle__copied_factor(plan, true)) == (!renewed || !ta));
+        EXPECT(same(&b, tulle__copied_factor(plan, false)));
     }
 out:
     tulle_layout_free(lc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels multiplied on a device, where they are not the ones that were asked for. */
+/* Kernels that multiplied on a device, where they are not the ones that were asked for. */
 #ifndef TULLE_TOOL_KERNELS_H
 #define TULLE_TOOL_KERNELS_H
 

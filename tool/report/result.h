@@ -92,7 +92,7 @@ void result_filter(const struct result *r, FILE *file);
 /* If flops of products of blocks are known: their shares by size; a JSON list. */
 void block_flops_text(const double flops[TULLE_BLOCK_SIZES], FILE *file);
 void block_flops_json(const double flops[TULLE_BLOCK_SIZES], FILE *file);
-/* Which kernels multiplied blocks; nothing if none did. */
+/* Kernels that multiplied blocks; nothing if none did. */
 void result_block_kernels(const struct result *r, FILE *file);
 void result_devices(const struct result *r, FILE *file);
 /* Prints a line for an algorithm with stealing. */

@@ -5,10 +5,10 @@
 
 #include "solves/iteration_report.h"
 
-/* 1: the word is one of theirs. */
+/* 1: the word is a method of least squares. */
 int least_squares_word(const char *word, tulle_least_squares_method *method);
 
-/* Those of s->solving, and their own. */
+/* Options of s->solving, and those of least squares alone. */
 tulle_status least_squares_options(struct iteration *s);
 
 tulle_status least_squares_needs(const struct iteration *s, const tulle_operand_shape *shape);

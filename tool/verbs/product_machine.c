@@ -30,7 +30,7 @@ double product_work(const struct product *p, const tulle_operand_shape shape[2])
     return B->m ? 2 * UNEQUAL * entries * halves * (double)B->stored / (double)B->m / m.spgemm[EXPECTED] : 0;
 }
 
-/* Why this machine cannot, or need not, be measured now; NULL if it is to be. */
+/* Reason why this machine cannot, or need not, be measured now; NULL: measure it. */
 static const char *spared(const struct product *p, double work, int threads)
 {
     const struct options *o = p->options;

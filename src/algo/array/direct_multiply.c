@@ -157,7 +157,6 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_resu
 {
     struct sparse_result *result = context;
     tulle_array *C = result->C;
-    tulle_status status;
     /* it may be called again, for more */
     tulle__free(result->rowptr);
     tulle__free(C->ind);
@@ -165,15 +164,14 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_resu
     result->rowptr = NULL;
     C->ind = C->val = NULL;
     result->room = nnz;
-    TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *result->rowptr, "row pointers", &result->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof(tulle_lidx), "columns of C", &C->ind));
-    TULLE_TRY(tulle__alloc((size_t)nnz, tulle_type_size(C->type), "values of C", &C->val));
+    TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *result->rowptr, "row pointers", &result->rowptr));
+    TULLE_CALL(tulle__alloc((size_t)nnz, sizeof(tulle_lidx), "columns of C", &C->ind));
+    TULLE_CALL(tulle__alloc((size_t)nnz, tulle_type_size(C->type), "values of C", &C->val));
     made->nnz = nnz;
     made->rowptr = result->rowptr;
     made->colind = C->ind;
     made->val = C->val;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* From a place with room for much more into arrays of their size. */
@@ -206,19 +204,17 @@ out:
 static tulle_status take_pointers(struct sparse_result *result)
 {
     tulle_array *C = result->C;
-    tulle_status status;
     if (C->ptr_bytes == 8) {
         C->ptr = result->rowptr;
         result->rowptr = NULL;
         return TULLE_OK;
     }
     int32_t *narrow = NULL;
-    TULLE_TRY(tulle__alloc((size_t)C->m + 1, sizeof *narrow, "pointers", &narrow));
+    TULLE_CALL(tulle__alloc((size_t)C->m + 1, sizeof *narrow, "pointers", &narrow));
     for (int64_t r = 0; r <= C->m; r++) narrow[r] = (int32_t)result->rowptr[r];
     C->ptr = narrow;
     C->ptr_bytes = 4;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Multiplications of a product of checked matrices. */
@@ -236,8 +232,7 @@ static tulle_status check_rows(const tulle_array *array, tulle__csr *rows, int64
     bool transposed;
     *rows = (tulle__csr){.m = 0};
     if (!rows_of(array, TULLE_OP_N, &given, &transposed) || transposed || given.ind_bytes != 4) return TULLE_OK;
-    tulle_status status = tulle__alloc((size_t)given.m + 1, sizeof **made, "row pointers", made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)given.m + 1, sizeof **made, "row pointers", made));
     int64_t *ptr = *made;
     for (int64_t r = 0; r <= given.m; r++)
         ptr[r] = given.ptr_bytes == 8 ? ((const int64_t *)given.ptr)[r] : ((const int32_t *)given.ptr)[r];

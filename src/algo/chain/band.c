@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -65,13 +66,7 @@ void tulle__band_rows(const tulle_tile *A, int nk, int bands, bool in_blocks, in
     row[bands] = m;
     for (int b = 1; b < bands; b++) {
         int64_t before = (int64_t)((double)total * b / bands), low = row[b - 1] + 1, high = m - (bands - b);
-        while (low < high) {
-            int64_t middle = low + (high - low) / 2;
-            if (entries_before(A, nk, in_blocks, middle) < before)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        TULLE__PARTITION_POINT(low, high, middle, entries_before(A, nk, in_blocks, middle) < before);
         row[b] = low;
     }
 }

@@ -21,11 +21,10 @@ static int first_of(const tulle__operands *x, int i, int j)
 
 tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *o)
 {
-    tulle_status status;
     *o = (tulle__block_order){.operands = operands, .rank = rank};
-    TULLE_TRY(tulle__alloc((size_t)operands->M, sizeof *o->row, "an order of blocks", &o->row));
-    TULLE_TRY(tulle__alloc((size_t)operands->N, sizeof *o->col, "an order of blocks", &o->col));
-    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *o->k, "an order of blocks", &o->k));
+    TULLE_CALL(tulle__alloc((size_t)operands->M, sizeof *o->row, "an order of blocks", &o->row));
+    TULLE_CALL(tulle__alloc((size_t)operands->N, sizeof *o->col, "an order of blocks", &o->col));
+    TULLE_CALL(tulle__alloc((size_t)operands->K, sizeof *o->k, "an order of blocks", &o->k));
     for (int i = 0; i < operands->M; i++) {
         int own = 0;
         for (int j = 0; j < operands->N && !own; j++) own = is_own(o, i, j);
@@ -43,8 +42,7 @@ tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, 
             for (int c = 0; c < o->cols && !used; c++) used = tulle__operands_meet(operands, o->row[r], k, o->col[c]);
         if (used) o->k[o->inner++] = k;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__block_order_fini(tulle__block_order *o)

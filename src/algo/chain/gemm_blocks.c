@@ -15,7 +15,6 @@
 #include "algo/chain/block_grid.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/spec.h"
 #include "base/words/names.h"
 
 TULLE__WORDS(cases, TULLE_GEMM_CASE_LIST);

@@ -14,6 +14,7 @@
 #include "base/spec.h"
 #include "base/words/names.h"
 #include "mat/mat.h"
+#include "tile/element.h"
 
 TULLE__WORDS(names, TULLE_ELIMINATION_LIST);
 TULLE__PARSE(tulle_elimination, elimination, names, "order of elimination")
@@ -55,18 +56,16 @@ bool tulle_direct_usable(const char *library)
 /* A row of a CSR tile without entries has no arrays. */
 static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)A->m + 1, sizeof *to->ptr, "the matrix for a direct solver", &to->ptr));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *to->row, "the matrix for a direct solver", &to->row));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *to->val, "the matrix for a direct solver", &to->val));
-    if (!A->nnz) goto out;
+    TULLE_CALL(tulle__alloc_zero((size_t)A->m + 1, sizeof *to->ptr, "the matrix for a direct solver", &to->ptr));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *to->row, "the matrix for a direct solver", &to->row));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *to->val, "the matrix for a direct solver", &to->val));
+    if (!A->nnz) return TULLE_OK;
     memcpy(to->ptr, A->rowptr, ((size_t)A->m + 1) * sizeof *to->ptr);
     for (int64_t e = 0; e < A->nnz; e++) {
         to->row[e] = A->colind[e];
-        to->val[e] = A->type == TULLE_F32 ? (double)((const float *)A->val)[e] : ((const double *)A->val)[e];
+        to->val[e] = tulle__tile_element(A, e);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -76,36 +75,29 @@ out:
 static tulle_status fill(
     tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
 {
-    tulle_status status;
     tulle_own_tile tile;
-    int64_t n = work->n, *next = NULL;
-    TULLE_TRY(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
+    TULLE__SCOPED int64_t *next = NULL;
+    int64_t n = work->n;
+    TULLE_CALL(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++)
             if (!unit || from->row[e] != c) next[from->row[e] + 1]++;
     for (int64_t r = 0; r < n; r++) next[r + 1] += next[r];
-    if (!next[n]) goto out; /* an empty tile has no block */
-    TULLE_TRY(tulle__mat_place(F, 0, 0, next[n], &tile));
+    if (!next[n]) return TULLE_OK; /* an empty tile has no block */
+    TULLE_CALL(tulle__mat_place(F, 0, 0, next[n], &tile));
     memcpy(tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++) {
             if (unit && from->row[e] == c) continue;
             int64_t at = next[from->row[e]]++;
             double x = F->type == TULLE_F32 ? (double)(float)from->val[e] : from->val[e];
-            if (!isfinite(x)) {
-                status = tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
+            if (!isfinite(x))
+                return tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
                     (int64_t)work->col[c]);
-                goto out;
-            }
             (tile.colind)[at] = (tulle_lidx)c;
-            if (F->type == TULLE_F32)
-                ((float *)tile.val)[at] = (float)x;
-            else
-                ((double *)tile.val)[at] = x;
+            tulle__element_set(F->type, tile.val, at, x);
         }
-out:
-    tulle__free(next);
-    return status;
+    return TULLE_OK;
 }
 
 static void columns_fini(tulle__columns *columns)
@@ -159,8 +151,7 @@ static tulle_status check(const tulle_mat *A, enum kind kind, const tulle_direct
     if (A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "%s needs a square matrix, not one of %" PRId64 " x %" PRId64, name,
             A->layout->m, A->layout->n);
-    tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow));
     if (!(options->threshold >= 0 && options->threshold <= 1))
         return tulle__fail(TULLE_ERR_ARG, "the threshold %g is not within 0 to 1", options->threshold);
     if ((unsigned)options->elimination >= TULLE_ELIMINATION_COUNT)
@@ -219,17 +210,15 @@ out:
 /* Distributes the result. Collective, without a final agreement. */
 static tulle_status distribute(struct direct *d)
 {
-    tulle_status status;
     tulle_direct *f = &d->factors;
     size_t n = (size_t)f->n;
-    TULLE_TRY(tulle__mat_publish(f->L));
-    if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
-    if (!n) goto out;
-    TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->row, n * sizeof *f->row));
-    TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->col, n * sizeof *f->col));
-    if (f->scale) TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->scale, n * sizeof *f->scale));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_publish(f->L));
+    if (f->U) TULLE_CALL(tulle__mat_publish(f->U));
+    if (!n) return TULLE_OK;
+    TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->row, n * sizeof *f->row));
+    TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->col, n * sizeof *f->col));
+    if (f->scale) TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->scale, n * sizeof *f->scale));
+    return TULLE_OK;
 }
 
 static tulle_status factorise(

@@ -11,19 +11,17 @@ enum { ROWS_AT_ONCE = 8, SPINS = 64 };
 
 tulle_status tulle__elimination_init(tulle__elimination *e)
 {
-    tulle_status status = TULLE_OK;
-    TULLE_TRY(tulle__alloc_zero((size_t)e->threads, sizeof *e->eliminator, "workers", &e->eliminator));
+    TULLE_CALL(tulle__alloc_zero((size_t)e->threads, sizeof *e->eliminator, "workers", &e->eliminator));
     for (int t = 0; t < e->threads; t++) {
         tulle__eliminator *w = &e->eliminator[t];
-        TULLE_TRY(tulle__alloc_zero((size_t)e->n, sizeof *w->place, "places in a row", &w->place));
-        TULLE_TRY(tulle__alloc((size_t)e->longest, tulle_type_size(e->type), "a row", &w->row));
-        TULLE_TRY(tulle__alloc((size_t)e->workers, sizeof *w->seen, "progress", &w->seen));
+        TULLE_CALL(tulle__alloc_zero((size_t)e->n, sizeof *w->place, "places in a row", &w->place));
+        TULLE_CALL(tulle__alloc((size_t)e->longest, tulle_type_size(e->type), "a row", &w->row));
+        TULLE_CALL(tulle__alloc((size_t)e->workers, sizeof *w->seen, "progress", &w->seen));
         if (!tulle__is_virtual(e->comm)) /* in virtual time a whole factorisation takes its time at once */
-            TULLE_TRY(tulle__timeline_thread(e->comm->pe->timeline, t, &w->busy.row));
+            TULLE_CALL(tulle__timeline_thread(e->comm->pe->timeline, t, &w->busy.row));
         w->busy.name = e->name;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__elimination_fini(tulle__elimination *e)

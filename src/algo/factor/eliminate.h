@@ -21,7 +21,7 @@
 typedef enum tulle__factor_kind { TULLE__ILU0, TULLE__IC0 } tulle__factor_kind;
 
 /*
- * Why a pivot is bad. Combined with its row in one number, so that the minimum is the first row's.
+ * Reason why a pivot is bad. Combined with its row in one number, so that the minimum is the first row's.
  */
 typedef enum tulle__bad_pivot {
     TULLE__PIVOT_ZERO,

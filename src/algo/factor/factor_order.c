@@ -5,8 +5,7 @@
 tulle_status tulle__factor_order(
     int64_t n, int mt, const tulle_gidx *cut, const tulle_own_tile *L, int32_t *order, int32_t *rank)
 {
-    tulle_status status;
-    int64_t *start = NULL;
+    TULLE__SCOPED int64_t *start = NULL;
     int32_t levels = 0;
     int32_t *level = rank; /* holds levels until ranks are known */
     for (int t = 0; t < mt; t++)
@@ -18,14 +17,12 @@ tulle_status tulle__factor_order(
             level[i] = highest + 1;
             if (level[i] >= levels) levels = level[i] + 1;
         }
-    TULLE_TRY(tulle__alloc_zero((size_t)levels + 1, sizeof *start, "level sets", &start));
+    TULLE_CALL(tulle__alloc_zero((size_t)levels + 1, sizeof *start, "level sets", &start));
     for (int64_t i = 0; i < n; i++) start[level[i] + 1]++;
     for (int32_t l = 0; l < levels; l++) start[l + 1] += start[l];
     for (int64_t i = 0; i < n; i++) {
         rank[i] = (int32_t)start[level[i]]++;
         order[rank[i]] = (int32_t)i;
     }
-out:
-    tulle__free(start);
-    return status;
+    return TULLE_OK;
 }

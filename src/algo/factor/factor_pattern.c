@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "algo/factor/eliminate.h"
+#include "base/bisect.h"
 #include "base/error.h"
 
 static int positive(const tulle_tile *A, int64_t entry)
@@ -13,13 +14,7 @@ static int positive(const tulle_tile *A, int64_t entry)
 static int64_t find_diagonal(const tulle_tile *A, int64_t r, int64_t i)
 {
     int64_t low = A->rowptr ? A->rowptr[r] : 0, end = A->rowptr ? A->rowptr[r + 1] : 0, high = end;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->colind[middle] < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, A->colind[middle] < i);
     return low < end && A->colind[low] == i ? low : -1;
 }
 
@@ -37,16 +32,15 @@ static void append(const tulle_own_tile *to, int64_t r, const tulle_lidx *col, i
  */
 static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
 {
-    tulle_status status;
     tulle_tile from;
     tulle_own_tile lower, upper;
     int64_t below = 0, own = U == NULL;
-    TULLE_TRY(tulle_mat_tile(A, i, 0, &from));
+    TULLE_CALL(tulle_mat_tile(A, i, 0, &from));
     for (int64_t r = 0; r < from.m; r++) below += diagonal[r] - from.rowptr[r] + own;
-    TULLE_TRY(tulle__mat_place(L, i, 0, below, &lower));
+    TULLE_CALL(tulle__mat_place(L, i, 0, below, &lower));
     lower.rowptr[0] = 0;
     if (U) {
-        TULLE_TRY(tulle__mat_place(U, i, 0, from.nnz - below, &upper));
+        TULLE_CALL(tulle__mat_place(U, i, 0, from.nnz - below, &upper));
         upper.rowptr[0] = 0;
     }
     for (int64_t r = 0; r < from.m; r++) {
@@ -54,21 +48,19 @@ static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, i
         append(&lower, r, from.colind + first, diagonal[r] - first + own);
         if (U) append(&upper, r, from.colind + diagonal[r], end - diagonal[r]);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
 {
-    tulle_status status = TULLE_OK;
-    int64_t *diagonal = NULL;
+    TULLE__SCOPED int64_t *diagonal = NULL;
     *missing = INT64_MAX;
     *longest = 0;
     for (int t = 0; t < A->layout->mt; t++) {
         tulle_tile tile;
         if (!tulle__tile_is_mine(A, t, 0)) continue;
-        TULLE_TRY(tulle_mat_tile(A, t, 0, &tile));
-        TULLE_TRY(tulle__realloc((size_t)tile.m, sizeof *diagonal, "places of diagonals", &diagonal));
+        TULLE_CALL(tulle_mat_tile(A, t, 0, &tile));
+        TULLE_CALL(tulle__realloc((size_t)tile.m, sizeof *diagonal, "places of diagonals", &diagonal));
         for (int64_t r = 0; r < tile.m; r++) {
             int64_t row = A->layout->row_cut[t] + r;
             diagonal[r] = find_diagonal(&tile, r, row);
@@ -76,9 +68,7 @@ tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat 
             if (tile.rowptr && tile.rowptr[r + 1] - tile.rowptr[r] > *longest)
                 *longest = tile.rowptr[r + 1] - tile.rowptr[r];
         }
-        if (*missing == INT64_MAX && tile.m) TULLE_TRY(split_tile(A, L, U, t, diagonal));
+        if (*missing == INT64_MAX && tile.m) TULLE_CALL(split_tile(A, L, U, t, diagonal));
     }
-out:
-    tulle__free(diagonal);
-    return status;
+    return TULLE_OK;
 }

@@ -101,8 +101,7 @@ static tulle_status gathered_layout(const tulle_mat *A, tulle_layout **layout)
 static tulle_status redistribute(const tulle_mat *from, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_mat *moved = NULL;
-    tulle_status status = tulle_mat_redistribute(from, layout, &moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(from, layout, &moved));
     /* all PEs have agreed that the new copy is complete: no PE reads the old one */
     if (*copy) tulle__mat_drop(*copy);
     *copy = moved;
@@ -117,16 +116,15 @@ static tulle_status redistribute(const tulle_mat *from, const tulle_layout *layo
  */
 static tulle_status publish_words(struct factoring *f, int threads, int *reached)
 {
-    tulle_status status;
     tulle_comm *comm = f->comm;
-    uint64_t *offset = NULL;
+    TULLE__SCOPED uint64_t *offset = NULL;
     size_t bytes = (size_t)threads * sizeof(tulle__progress_word);
-    TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *offset, "places of words", &offset));
-    TULLE_TRY(
+    TULLE_CALL(tulle__alloc((size_t)comm->size, sizeof *offset, "places of words", &offset));
+    TULLE_CALL(
         tulle__alloc((size_t)comm->size * (size_t)threads, sizeof *f->e.progress, "places of words", &f->e.progress));
-    TULLE_TRY(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
+    TULLE_CALL(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
     f->e.own = tulle__mapped(comm, &f->words);
-    TULLE_TRY(tulle__comm_share(comm, &f->words, offset));
+    TULLE_CALL(tulle__comm_share(comm, &f->words, offset));
     *reached = !tulle__is_virtual(comm);
     for (int pe = 0; pe < comm->size; pe++) {
         tulle__place place = {
@@ -137,9 +135,7 @@ static tulle_status publish_words(struct factoring *f, int threads, int *reached
     }
     for (int t = 0; t < f->A->layout->mt; t++)
         if (f->A->directory[t].place.length && !tulle__tile_mapped(f->A, t, 0)) *reached = 0;
-out:
-    tulle__free(offset);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status find_workers(struct factoring *f)
@@ -173,53 +169,48 @@ static tulle_status find_workers(struct factoring *f)
  */
 static tulle_status place_factors(struct factoring *f)
 {
-    tulle_status status;
     const tulle_mat *A = f->A;
     int64_t least[2]; /* that row, and minus the longest length */
-    TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->L));
+    TULLE_CALL(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->L));
     if (f->kind == TULLE__ILU0)
-        TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->U));
-    TULLE_TRY(tulle__factor_patterns(A, f->L, f->U, &least[0], &least[1]));
+        TULLE_CALL(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->U));
+    TULLE_CALL(tulle__factor_patterns(A, f->L, f->U, &least[0], &least[1]));
     least[1] = -least[1];
-    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
+    TULLE_CALL(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
     if (least[0] != INT64_MAX)
         return tulle__fail(
             TULLE_ERR_ARG, "%s: row " TULLE__AT " has %s", words[f->kind].name, least[0], words[f->kind].diagonal);
     f->e.longest = -least[1];
-    TULLE_TRY(tulle__mat_publish(f->L));
-    if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_publish(f->L));
+    if (f->U) TULLE_CALL(tulle__mat_publish(f->U));
+    return TULLE_OK;
 }
 
 /* PE 0 computes the order, and all participants read it there. Collective, no agreement. */
 static tulle_status publish_order(struct factoring *f)
 {
-    tulle_status status = TULLE_OK;
     tulle_comm *comm = f->comm;
     size_t n = (size_t)f->e.n;
     int32_t *order;
     tulle__place place = {.length = 0};
     if (f->e.workers == 1 || n == 0) return TULLE_OK;
     if (comm->rank == 0) {
-        TULLE_TRY(tulle__heap_take(comm->pe->data, 2 * n * sizeof *order, "the order of rows", &f->order));
+        TULLE_CALL(tulle__heap_take(comm->pe->data, 2 * n * sizeof *order, "the order of rows", &f->order));
         place = f->order;
         order = tulle__mapped(comm, &place);
-        TULLE_TRY(tulle__factor_order(f->e.n, f->e.mt, f->e.cut, f->e.L, order, order + n));
+        TULLE_CALL(tulle__factor_order(f->e.n, f->e.mt, f->e.cut, f->e.L, order, order + n));
     }
-    if (f->shared) TULLE_TRY(tulle_comm_broadcast(comm, 0, &place, sizeof place));
+    if (f->shared) TULLE_CALL(tulle_comm_broadcast(comm, 0, &place, sizeof place));
     if (f->here) {
         order = tulle__mapped(comm, &place);
         f->e.order = order;
         f->e.rank = order + n;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status prepare(struct factoring *f)
 {
-    tulle_status status;
     tulle__elimination *e = &f->e;
     int mt = f->A->layout->mt;
     e->comm = f->comm;
@@ -230,10 +221,10 @@ static tulle_status prepare(struct factoring *f)
     e->mt = mt;
     e->cut = f->A->layout->row_cut;
     e->floor = f->options.floor;
-    TULLE_TRY(place_factors(f));
+    TULLE_CALL(place_factors(f));
     if (f->here) {
-        TULLE_TRY(tulle__alloc_zero((size_t)mt, sizeof *f->tile, "tiles", &f->tile));
-        TULLE_TRY(tulle__alloc_zero(2 * (size_t)mt, sizeof *f->factor, "tiles", &f->factor));
+        TULLE_CALL(tulle__alloc_zero((size_t)mt, sizeof *f->tile, "tiles", &f->tile));
+        TULLE_CALL(tulle__alloc_zero(2 * (size_t)mt, sizeof *f->factor, "tiles", &f->factor));
         for (int t = 0; t < mt; t++) {
             f->tile[t] = tulle__tile_in_place(f->A, t, 0);
             f->factor[t] = tulle__own_tile_in_place(f->L, t, 0);
@@ -243,10 +234,9 @@ static tulle_status prepare(struct factoring *f)
         e->L = f->factor;
         e->U = f->factor + mt;
     }
-    TULLE_TRY(publish_order(f));
-    if (f->here) TULLE_TRY(tulle__elimination_init(e));
-out:
-    return status;
+    TULLE_CALL(publish_order(f));
+    if (f->here) TULLE_CALL(tulle__elimination_init(e));
+    return TULLE_OK;
 }
 
 /* ---- attempts ---- */
@@ -254,26 +244,24 @@ out:
 /* One factorisation; combines the results of all PEs' workers. Collective, no agreement. */
 static tulle_status attempt(struct factoring *f, double alpha, int64_t *bad, int64_t *first_lifted, int64_t *lifted)
 {
-    tulle_status status = TULLE_OK;
     tulle__elimination *e = &f->e;
     int64_t least[2] = {INT64_MAX, INT64_MAX};
     e->alpha = alpha;
     *lifted = 0;
     if (f->here) tulle__elimination_reset(e);
-    if (f->shared) TULLE_TRY(tulle_comm_barrier(f->comm));
-    if (f->here) TULLE_TRY(tulle__elimination_run(e));
+    if (f->shared) TULLE_CALL(tulle_comm_barrier(f->comm));
+    if (f->here) TULLE_CALL(tulle__elimination_run(e));
     for (int t = 0; t < e->threads; t++) {
         const tulle__eliminator *w = &e->eliminator[t];
         if (w->bad < least[0]) least[0] = w->bad;
         if (w->first_lifted < least[1]) least[1] = w->first_lifted;
         *lifted += w->lifted;
     }
-    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
-    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_SUM, 1, lifted));
+    TULLE_CALL(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
+    TULLE_CALL(tulle_comm_reduce_int(f->comm, TULLE_SUM, 1, lifted));
     *bad = least[0];
     *first_lifted = least[1];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Reports row `row`, with the remedy for its pivot unless it was tried. */
@@ -288,13 +276,12 @@ static tulle_status refuse_pivot(const struct factoring *f, int64_t row, int fau
 
 static tulle_status attempts(struct factoring *f)
 {
-    tulle_status status;
     tulle_factor_report *report = &f->report;
     int64_t bad, first_lifted;
     report->row = -1;
     report->workers = f->e.workers;
     for (report->tries = 1;; report->tries++) {
-        TULLE_TRY(attempt(f, report->alpha, &bad, &first_lifted, &report->lifted));
+        TULLE_CALL(attempt(f, report->alpha, &bad, &first_lifted, &report->lifted));
         if (bad == INT64_MAX) break;
         if (report->row < 0) report->row = bad / TULLE__PIVOT_FINE;
         if (f->kind != TULLE__IC0 || f->options.shift <= 0 || report->tries > DOUBLINGS)
@@ -302,8 +289,7 @@ static tulle_status attempts(struct factoring *f)
         report->alpha = report->tries == 1 ? f->options.shift : 2 * report->alpha;
     }
     if (f->kind == TULLE__ILU0 && report->lifted) report->row = first_lifted;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- public calls ---- */
@@ -329,8 +315,7 @@ static tulle_status check(const tulle_mat *A, const struct factoring *f)
         return tulle__fail(TULLE_ERR_ARG, "%s needs a square matrix, not one of %" PRId64 " x %" PRId64, name,
             A->layout->m, A->layout->n);
     int32_t narrow;
-    tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow));
     if (!(f->options.floor >= 0 && f->options.floor <= 1))
         return tulle__fail(TULLE_ERR_ARG, "%s: the floor %g is not within 0 to 1", name, f->options.floor);
     if (!(f->options.shift >= 0 && f->options.shift <= 1e6))

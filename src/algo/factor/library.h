@@ -9,7 +9,6 @@
 
 #include <tulle/direct.h>
 
-#include "base/memory.h"
 #include "base/module/module.h"
 
 /* Columns, with rows in any order. */

@@ -57,18 +57,16 @@ static void fill_tile(const tulle_tile *from, tulle_gidx row, const tulle_own_ti
 
 static tulle_status fill_tiles(const tulle_mat *A, tulle_mat *W)
 {
-    tulle_status status = TULLE_OK;
     for (int t = 0; t < A->layout->mt; t++) {
         tulle_tile from;
         tulle_own_tile to;
         tulle_gidx row = A->layout->row_cut[t];
         if (!tulle__tile_is_mine(A, t, 0)) continue;
-        TULLE_TRY(tulle_mat_tile(A, t, 0, &from));
-        TULLE_TRY(tulle__mat_place(W, t, 0, from.nnz + count_missing(&from, row), &to));
+        TULLE_CALL(tulle_mat_tile(A, t, 0, &from));
+        TULLE_CALL(tulle__mat_place(W, t, 0, from.nnz + count_missing(&from, row), &to));
         fill_tile(&from, row, &to);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole)
@@ -89,10 +87,5 @@ tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole)
     status = tulle__mat_make(A->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &W);
     if (status == TULLE_OK) status = fill_tiles(A, W);
     if (status == TULLE_OK) status = tulle__mat_publish(W);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *whole = W;
-    else
-        tulle__mat_drop(W);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), W, whole);
 }

@@ -110,18 +110,17 @@ static tulle_status check(const char *function, const struct gemm *g, const void
 
 static tulle_status order_indices(struct gemm *g)
 {
-    tulle_status status;
     const tulle__axis *a = &g->a.inner, *b = &g->b.inner;
     int classes = a->parts * b->parts;
     tulle_gidx k = g->a.inner_n;
-    TULLE_TRY(tulle__alloc((size_t)g->rows.parts + 1, sizeof *g->row_cut, "cuts", &g->row_cut));
-    TULLE_TRY(tulle__alloc((size_t)g->cols.parts + 1, sizeof *g->col_cut, "cuts", &g->col_cut));
-    TULLE_TRY(tulle__alloc((size_t)classes + 1, sizeof *g->class_cut, "cuts", &g->class_cut));
-    TULLE_TRY(tulle__alloc((size_t)classes, sizeof *g->class_a, "classes of indices", &g->class_a));
-    TULLE_TRY(tulle__alloc((size_t)classes, sizeof *g->class_b, "classes of indices", &g->class_b));
-    TULLE_TRY(tulle__spans_by_part(&g->rows, g->c->row, g->c->m, &g->row_map, g->row_cut));
-    TULLE_TRY(tulle__spans_by_part(&g->cols, g->c->col, g->c->n, &g->col_map, g->col_cut));
-    TULLE_TRY(tulle__spans_by_class(a, g->a.inner_first, b, g->b.inner_first, k, &g->inner_map, g->class_cut));
+    TULLE_CALL(tulle__alloc((size_t)g->rows.parts + 1, sizeof *g->row_cut, "cuts", &g->row_cut));
+    TULLE_CALL(tulle__alloc((size_t)g->cols.parts + 1, sizeof *g->col_cut, "cuts", &g->col_cut));
+    TULLE_CALL(tulle__alloc((size_t)classes + 1, sizeof *g->class_cut, "cuts", &g->class_cut));
+    TULLE_CALL(tulle__alloc((size_t)classes, sizeof *g->class_a, "classes of indices", &g->class_a));
+    TULLE_CALL(tulle__alloc((size_t)classes, sizeof *g->class_b, "classes of indices", &g->class_b));
+    TULLE_CALL(tulle__spans_by_part(&g->rows, g->c->row, g->c->m, &g->row_map, g->row_cut));
+    TULLE_CALL(tulle__spans_by_part(&g->cols, g->c->col, g->c->n, &g->col_map, g->col_cut));
+    TULLE_CALL(tulle__spans_by_class(a, g->a.inner_first, b, g->b.inner_first, k, &g->inner_map, g->class_cut));
     for (int c = 0; c < classes; c++) {
         if (g->class_cut[c] == g->class_cut[c + 1]) continue;
         g->class_a[g->classes] = c / b->parts;
@@ -129,8 +128,7 @@ static tulle_status order_indices(struct gemm *g)
         g->class_cut[g->classes++] = g->class_cut[c];
     }
     g->class_cut[g->classes] = k;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- the three matrices ---- */
@@ -143,11 +141,10 @@ static int scaled_part(int from, int of, int parts)
 
 static tulle_status layout_of(struct gemm *g, int which, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_cyclic *grid = g->c->cyclic;
     int P = g->rows.parts, Q = g->cols.parts, K = g->classes, mt = which == 'B' ? K : P, nt = which == 'A' ? K : Q;
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)mt * (size_t)nt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)mt * (size_t)nt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < mt; i++)
         for (int j = 0; j < nt; j++) {
             int p = which == 'B' ? scaled_part(g->class_b[i], g->b.inner.parts, P) : i;
@@ -161,16 +158,12 @@ static tulle_status layout_of(struct gemm *g, int which, tulle_layout **layout)
         .row_cut = which == 'B' ? g->class_cut : g->row_cut,
         .col_cut = which == 'A' ? g->class_cut : g->col_cut,
         .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, g->comm->size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, g->comm->size, layout);
 }
 
 /* Maps this PE's elements of an operand to A' or B'. */
 static tulle_status map_operand(const struct gemm *g, const struct operand *o, tulle__cyclic_map *map)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = o->mat->layout;
     int is_b = o == &g->b, transposed = o->op == TULLE_OP_T, p, q;
     *map = (tulle__cyclic_map){.mat = o->mat, .transposed = transposed, .ld = o->part->ld};
@@ -178,12 +171,10 @@ static tulle_status map_operand(const struct gemm *g, const struct operand *o, t
     int inner_is_rows = is_b != transposed;
     tulle__spans *inner = inner_is_rows ? &map->rows : &map->cols, *outer = inner_is_rows ? &map->cols : &map->rows;
     const tulle_gidx *inner_cut = is_b ? l->row_cut : l->col_cut, *outer_cut = is_b ? l->col_cut : l->row_cut;
-    TULLE_TRY(tulle__spans_of_part(&o->inner, inner_is_rows ? p : q, o->inner_first, o->inner_n, &g->inner_map,
+    TULLE_CALL(tulle__spans_of_part(&o->inner, inner_is_rows ? p : q, o->inner_first, o->inner_n, &g->inner_map,
         inner_cut, is_b ? l->mt : l->nt, inner));
-    TULLE_TRY(tulle__spans_of_part(&o->outer, inner_is_rows ? q : p, o->outer_first, o->outer_n,
-        is_b ? &g->col_map : &g->row_map, outer_cut, is_b ? l->nt : l->mt, outer));
-out:
-    return status;
+    return tulle__spans_of_part(&o->outer, inner_is_rows ? q : p, o->outer_first, o->outer_n,
+        is_b ? &g->col_map : &g->row_map, outer_cut, is_b ? l->nt : l->mt, outer);
 }
 
 /* Makes A' or B' with its elements. Collective, agreed. */
@@ -281,13 +272,12 @@ tulle_status tulle_gemm_cyclic(tulle_comm *comm, tulle_type type, tulle_op op_a,
         .c = c,
         .rows = tulle__axis_rows(c->cyclic),
         .cols = tulle__axis_cols(c->cyclic)};
-    tulle_status status = check(__func__, &g, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(__func__, &g, C));
     if (report) *report = (tulle_product_report){.seconds = 0};
     tulle__window w = tulle__window_of(c, C, tulle_type_size(type), comm->rank);
     g.C = (void *)(uintptr_t)w.first;
     if (!c->m || !c->n) return TULLE_OK;
-    status = alpha == 0 || !g.a.inner_n ? scale(&g, &w, beta) : multiply(&g, alpha, beta, report);
+    tulle_status status = alpha == 0 || !g.a.inner_n ? scale(&g, &w, beta) : multiply(&g, alpha, beta, report);
     drop(&g);
     return status;
 }

@@ -117,11 +117,10 @@ tulle_status tulle_gemm_grid_of(tulle_gidx m, tulle_gidx n, tulle_gidx k, tulle_
 {
     if (TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(grid)) return TULLE_ERR_ARG;
     const struct shape s = {m, n, k, (int64_t)tulle_type_size(type)};
-    tulle_status status = check(&s, pes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(&s, pes));
     if (rows < 1 || cols < 1 || layers < 1 || (__int128)rows * cols * layers > pes)
         return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", rows, cols, layers, pes);
-    status = make(&s, pes, rows, cols, layers, grid);
+    tulle_status status = make(&s, pes, rows, cols, layers, grid);
     if (status == TULLE_OK) grid->most = most_of(&s, grid);
     return status;
 }
@@ -144,8 +143,7 @@ tulle_status tulle_gemm_grid_best(
 {
     if (TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(grid)) return TULLE_ERR_ARG;
     const struct shape s = {m, n, k, (int64_t)tulle_type_size(type)};
-    tulle_status status = check(&s, pes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(&s, pes));
     tulle_gemm_grid best = {.pes = 0}, x;
     int64_t least_memory = INT64_MAX;
     int P = at_most(m, pes), Q = at_most(n, pes), L = at_most(k, pes), used = 1;
@@ -159,8 +157,7 @@ tulle_status tulle_gemm_grid_best(
             for (int l = pes / p / q < L ? pes / p / q : L; l >= 1 && 20 * (int64_t)p * q * l >= 19 * (int64_t)used;
                  l--) {
                 if (best.pes && volume(&s, p, q, l) > best.volume) continue;
-                status = make(&s, pes, p, q, l, &x);
-                if (status != TULLE_OK) return status;
+                TULLE_CALL(make(&s, pes, p, q, l, &x));
                 if (x.memory < least_memory) least_memory = x.memory;
                 if (memory && (uint64_t)x.memory > memory) continue;
                 if (!best.pes || better(&s, &x, &best)) best = x;

@@ -11,8 +11,7 @@
  */
 static tulle_status cut_twice(tulle_gidx n, int outer, int inner, tulle_gidx **cut)
 {
-    tulle_status status = tulle__alloc((size_t)outer * (size_t)inner + 1, sizeof **cut, "cuts", cut);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)outer * (size_t)inner + 1, sizeof **cut, "cuts", cut));
     for (int o = 0; o < outer; o++) {
         tulle_gidx first = (tulle_gidx)((__int128)n * o / outer), last = (tulle_gidx)((__int128)n * (o + 1) / outer);
         for (int i = 0; i < inner; i++)
@@ -25,18 +24,15 @@ static tulle_status cut_twice(tulle_gidx n, int outer, int inner, tulle_gidx **c
 /* The same, with each of these in `innermost`. */
 static tulle_status cut_thrice(tulle_gidx n, int outer, int inner, int innermost, tulle_gidx **cut)
 {
-    tulle_gidx *coarse = NULL;
-    tulle_status status;
+    TULLE__SCOPED tulle_gidx *coarse = NULL;
     const int parts = outer * inner;
-    TULLE_TRY(cut_twice(n, outer, inner, &coarse));
-    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)innermost + 1, sizeof **cut, "cuts", cut));
+    TULLE_CALL(cut_twice(n, outer, inner, &coarse));
+    TULLE_CALL(tulle__alloc((size_t)parts * (size_t)innermost + 1, sizeof **cut, "cuts", cut));
     for (int p = 0; p < parts; p++)
         for (int i = 0; i < innermost; i++)
             (*cut)[p * innermost + i] = coarse[p] + (tulle_gidx)((__int128)(coarse[p + 1] - coarse[p]) * i / innermost);
     (*cut)[parts * innermost] = n;
-out:
-    tulle__free(coarse);
-    return status;
+    return TULLE_OK;
 }
 
 static int least_multiple(int a, int b)
@@ -61,8 +57,7 @@ static tulle_status make(
     const tulle_gemm_grid *g, int which, const struct operand *o, int inner, int pes, tulle_layout **layout)
 {
     int *owner = NULL;
-    tulle_status status = tulle__alloc((size_t)o->mt * (size_t)o->nt, sizeof *owner, "owners", &owner);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)o->mt * (size_t)o->nt, sizeof *owner, "owners", &owner));
     const int T = g->tiles ? g->tiles : 1;
     for (int r = 0; r < o->mt; r++)
         for (int c = 0; c < o->nt; c++) {
@@ -82,7 +77,7 @@ static tulle_status make(
         .row_cut = o->row_cut,
         .col_cut = o->col_cut,
         .owner = owner};
-    status = tulle_layout_new(&spec, pes, layout);
+    tulle_status status = tulle_layout_new(&spec, pes, layout);
     tulle__free(owner);
     return status;
 }

@@ -129,7 +129,6 @@ void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors);
  * copied. Or they come back, and stay on the host from now on. Collective, agreed.
  */
 tulle_status tulle__block_go_home(tulle__block *b);
-tulle_status tulle__block_leave_home(tulle__block *b);
 
 /*
  * Moves to vectors of another width: P, T as Q, and, if `kept` is not NULL, V; the former `in` and

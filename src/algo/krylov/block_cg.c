@@ -56,8 +56,8 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3, RESTARTS = 3 };
@@ -77,12 +77,11 @@ static tulle_status read_b(tulle__block *b, int count, const tulle_gidx *from, c
 /* T = B - A X for the columns of a list, with their norms; P is not changed. */
 static tulle_status true_residuals(tulle__block *b, int count, const int *list, int zero)
 {
-    tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
     double factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
     b->t = 0;
-    if (b->vectors.ld < count) TULLE_TRY(tulle__block_move(b, count, NULL));
+    if (b->vectors.ld < count) TULLE_CALL(tulle__block_move(b, count, NULL));
     tulle__block_vectors *p = &b->vectors;
     for (int i = 0; i < count; i++) {
         from[i] = b->first + list[i];
@@ -95,23 +94,22 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
                           AX = {p->out.val, p->ld, count, count, -1, NULL};
         tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->pre.val, p->ld);
         tulle__multi_tsmm(&b->multi, 1, &X, p->ld, 0, p->in.val, p->ld);
-        TULLE_TRY(tulle__block_product(b));
-        TULLE_TRY(read_b(b, count, from, factor));
+        TULLE_CALL(tulle__block_product(b));
+        TULLE_CALL(read_b(b, count, from, factor));
         tulle__multi_tsmm(&b->multi, 1, &AX, count, 1, p->rest.val, p->ld);
         tulle__multi_tsmm(&b->multi, 1, &kept, p->ld, 0, p->in.val, p->ld);
     } else {
-        TULLE_TRY(read_b(b, count, from, factor));
+        TULLE_CALL(read_b(b, count, from, factor));
     }
     tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, count, count, 1, s->G};
-    TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
+    TULLE_CALL(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
     for (int i = 0; i < count; i++) {
         tulle__block_column *c = &b->column[list[i]];
         c->true_residual = sqrt(s->G[i][i]);
         c->products += !zero;
     }
     b->t = count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Evaluates a true residual: see tulle__krylov_verdict. */
@@ -173,17 +171,15 @@ static void select_columns(tulle__block *b, int count, const int *list)
  */
 static tulle_status pass(tulle__block *b, int again)
 {
-    tulle_status status = TULLE_OK;
     int restarted = b->m > 0, steps = 0;
-    if (!restarted) TULLE_TRY(tulle__block_begin(b));
+    if (!restarted) TULLE_CALL(tulle__block_begin(b));
     while (!tulle__block_ended(b) && b->m && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
         /* after rounding has been detected, the recurrence may also stagnate */
         if (again && steps++ >= PATIENCE) break;
-        TULLE_TRY(tulle__block_iterate(b, restarted));
+        TULLE_CALL(tulle__block_iterate(b, restarted));
         restarted = 0;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* True residuals for the report. */
@@ -198,10 +194,9 @@ static tulle_status residuals_of_stopped(tulle__block *b, int count, const int *
 /* Iterates the columns that are going until they stop, or are to be solved one by one. */
 static tulle_status solve_going(tulle__block *b, int zero)
 {
-    tulle_status status = TULLE_OK;
     int list[TULLE__TALL_MOST], count = list_going(b, list);
     for (int again = 0; count; again = 1) {
-        TULLE_TRY(true_residuals(b, count, list, zero));
+        TULLE_CALL(true_residuals(b, count, list, zero));
         zero = 0;
         for (int i = 0; i < count; i++) {
             tulle__block_column *c = &b->column[list[i]];
@@ -211,8 +206,8 @@ static tulle_status solve_going(tulle__block *b, int zero)
         }
         if (b->singly && b->alone < 0) break;
         select_columns(b, count, list);
-        if (b->t) TULLE_TRY(pass(b, again));
-        if (b->stopped) TULLE_TRY(residuals_of_stopped(b, count, list));
+        if (b->t) TULLE_CALL(pass(b, again));
+        if (b->stopped) TULLE_CALL(residuals_of_stopped(b, count, list));
         if (b->broken) {
             b->broken = 0;
             tulle__block_forget(b);
@@ -220,8 +215,7 @@ static tulle_status solve_going(tulle__block *b, int zero)
         }
         count = list_going(b, list);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The columns that a block could not solve, each as CG would: what stops one is its own. */

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 static double seconds(int64_t ns)
 {
@@ -24,8 +25,7 @@ static double largest(const tulle__block *b, const void *val, int ld, int j)
     double most = 0;
     for (int64_t r = 0; r < b->multi.space.rows; r++) {
         int64_t at = r * ld + j;
-        double size =
-            fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at]);
+        double size = fabs(tulle__element(b->multi.space.type, val, at));
         if (size > most) most = size; /* NaN shows in the norm */
     }
     return most;
@@ -37,7 +37,6 @@ static double largest(const tulle__block *b, const void *val, int ld, int j)
  */
 static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
 {
-    tulle_status status;
     tulle__block_vectors *p = &b->vectors;
     const tulle_krylov_options *o = b->options;
     double most[2 * TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
@@ -48,11 +47,11 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
     if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
     for (int j = 0; j < n; j++) most[j] = largest(b, p->rest.val, p->ld, j), most[n + j] = largest(b, b->x, n, j);
-    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, 2 * n, most)));
+    TULLE_CALL(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, 2 * n, most)));
     for (int j = 0; j < n; j++) factor[j] = 1 / tulle__power_of_two(most[j]);
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
     tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, n, n, 1, b->small->G};
-    TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
+    TULLE_CALL(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
     for (int j = 0; j < n; j++) {
         tulle__block_column *c = &b->column[j];
         const double norm = sqrt(b->small->G[j][j]), of_b = tulle__power_of_two(most[j]),
@@ -74,8 +73,7 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
         c->active = c->stop == TULLE_STOP_COUNT;
     }
     if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Figures common to all columns: seconds of all PEs. */

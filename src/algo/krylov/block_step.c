@@ -31,8 +31,7 @@ static tulle_status curvature(tulle__block *b, int computed)
     const tulle__multi_tsmttsm gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
         {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
     double pivot = 0, noise;
-    tulle_status status = tulle__multi_tsmttsm_all(&b->multi, computed ? 2 : 1, gram);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__multi_tsmttsm_all(&b->multi, computed ? 2 : 1, gram));
     for (int i = 0; i < b->m; i++) {
         b->top = fmax(b->top, s->W[i][i]);
         for (int j = 0; j < b->m; j++)
@@ -151,23 +150,22 @@ static void lock(tulle__block *b)
 
 tulle_status tulle__block_iterate(tulle__block *b, int restarted)
 {
-    tulle_status status;
     tulle__block_small *s = b->small;
     int computed = restarted || b->due-- <= 0, q, r;
-    TULLE_TRY(tulle__block_product(b));
+    TULLE_CALL(tulle__block_product(b));
     b->iteration++;
     for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
-    TULLE_TRY(curvature(b, computed));
-    if (tulle__block_ended(b)) goto out;
+    TULLE_CALL(curvature(b, computed));
+    if (tulle__block_ended(b)) return TULLE_OK;
     q = restarted ? b->t : b->m;
     if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
     if (computed && !restarted) schedule(b);
-    if (!computed) TULLE_TRY(tulle__block_narrow(b));
+    if (!computed) TULLE_CALL(tulle__block_narrow(b));
     if (!computed) q = b->m;
     step(b, computed, q);
-    TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, restarted ? 0 : 1, computed, &r));
-    if (tulle__block_ended(b)) goto out;
+    TULLE_CALL(tulle__block_precondition(b));
+    TULLE_CALL(tulle__block_orthonormalise(b, restarted ? 0 : 1, computed, &r));
+    if (tulle__block_ended(b)) return TULLE_OK;
     if (b->ill) b->due = 0;
     follow(b, q, r);
     continue_directions(b, computed, q, r);
@@ -175,9 +173,8 @@ tulle_status tulle__block_iterate(tulle__block *b, int restarted)
     count_deflated(b, q - r);
     /* a plan for another width pays only for a much smaller width */
     if (!tulle__block_ended(b) && b->m && b->m <= b->vectors.ld - (b->vectors.ld + 3) / 4)
-        TULLE_TRY(tulle__block_move(b, b->m, NULL));
-out:
-    return status;
+        TULLE_CALL(tulle__block_move(b, b->m, NULL));
+    return TULLE_OK;
 }
 
 /* ---- the start ---- */
@@ -218,20 +215,18 @@ static int drop_negligible(tulle__block *b, int r)
 
 tulle_status tulle__block_begin(tulle__block *b)
 {
-    tulle_status status;
     int t = b->t, r;
-    TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, 0, 0, &r));
-    if (tulle__block_ended(b)) goto out;
+    TULLE_CALL(tulle__block_precondition(b));
+    TULLE_CALL(tulle__block_orthonormalise(b, 0, 0, &r));
+    if (tulle__block_ended(b)) return TULLE_OK;
     if (r == 0) {
         tulle__block_break(
             b, TULLE_STOP_PRECOND_INDEFINITE, "r^T M^-1 r is 0: the preconditioner is not positive definite");
-        goto out;
+        return TULLE_OK;
     }
     follow(b, t, r);
     r = drop_negligible(b, r);
     count_deflated(b, t - r);
     continue_directions(b, 0, 0, r);
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -53,7 +53,7 @@ out:
     return status;
 }
 
-tulle_status tulle__block_leave_home(tulle__block *b)
+static tulle_status block_leave_home(tulle__block *b)
 {
     if (!b->home) return TULLE_OK;
     tulle_status status = tulle_comm_agree(b->comm, tulle__home_fetch_all(b->home));
@@ -70,7 +70,7 @@ static tulle_status stay_home(tulle__block *b, tulle_status status)
     if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
     status = tulle_comm_agree(b->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here));
-    return status == TULLE_OK && !here ? tulle__block_leave_home(b) : status;
+    return status == TULLE_OK && !here ? block_leave_home(b) : status;
 }
 
 static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p)
@@ -86,17 +86,14 @@ static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p
 
 tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors)
 {
-    tulle_status status;
     *vectors = (tulle__block_vectors){.ld = width};
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->in));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->out));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->rest));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->pre));
-    TULLE_TRY(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
-    if (b->M) TULLE_TRY(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
-    TULLE_TRY(bring_vectors(b, vectors));
-out:
-    return status;
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->in));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->out));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->rest));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->pre));
+    TULLE_CALL(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
+    if (b->M) TULLE_CALL(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
+    return bring_vectors(b, vectors);
 }
 
 void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
@@ -156,7 +153,6 @@ void tulle__block_forget(tulle__block *b)
 
 tulle_status tulle__block_narrow(tulle__block *b)
 {
-    tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
     int a = tulle__block_active(b), m = b->m, d = m - a, level = b->nkept;
     tulle__block_vectors *p = &b->vectors;
@@ -192,10 +188,9 @@ tulle_status tulle__block_narrow(tulle__block *b)
     tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
     tulle__multi_tsmm(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
     b->m = a;
-    TULLE_TRY(tulle__block_move(b, a, &b->kept[level]));
+    TULLE_CALL(tulle__block_move(b, a, &b->kept[level]));
     b->kept[level].at = a;
     b->kept[level].count = d;
     b->nkept++;
-out:
-    return status;
+    return TULLE_OK;
 }

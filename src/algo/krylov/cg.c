@@ -23,15 +23,13 @@ enum { PATIENCE = 50 };
 /* z = M^-1 r, ||r||^2, r^T z. */
 static tulle_status compute_products(struct cg *cg)
 {
-    tulle_status status = TULLE_OK;
     const void *left[2] = {cg->r, cg->r}, *right[2] = {cg->r, cg->z};
     double result[2];
-    if (cg->k->M) TULLE_TRY(tulle__krylov_precondition(cg->k));
-    TULLE_TRY(tulle__space_dots(&cg->k->space, cg->k->M ? 2 : 1, left, right, result));
+    if (cg->k->M) TULLE_CALL(tulle__krylov_precondition(cg->k));
+    TULLE_CALL(tulle__space_dots(&cg->k->space, cg->k->M ? 2 : 1, left, right, result));
     cg->rr = result[0];
     cg->rz = cg->k->M ? result[1] : result[0];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* alpha = r^T z / p^T A p; 0 if the solve stops here. */
@@ -41,8 +39,7 @@ static tulle_status step_length(struct cg *cg, double *alpha)
     const void *p = cg->p, *q = cg->q;
     double curvature;
     *alpha = 0;
-    tulle_status status = tulle__space_dots(&k->space, 1, &p, &q, &curvature);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__space_dots(&k->space, 1, &p, &q, &curvature));
     if (!isfinite(curvature))
         tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "p^T A p is not finite");
     else if (curvature <= 0)
@@ -82,51 +79,47 @@ static void next_direction(struct cg *cg, double before)
 static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
 {
     tulle__krylov *k = cg->k;
-    tulle_status status;
     double alpha, minus, before = cg->rz;
     const void *p = cg->p, *q = cg->q;
-    TULLE_TRY(tulle__krylov_product(k));
+    TULLE_CALL(tulle__krylov_product(k));
     k->iteration++;
-    TULLE_TRY(step_length(cg, &alpha));
-    if (k->stop != TULLE_STOP_COUNT) goto out;
+    TULLE_CALL(step_length(cg, &alpha));
+    if (k->stop != TULLE_STOP_COUNT) return TULLE_OK;
     minus = -alpha;
     tulle__space_combine(&k->space, 1, &alpha, &p, 1, k->x);
     tulle__space_combine(&k->space, 1, &minus, &q, 1, cg->r);
-    TULLE_TRY(compute_products(cg));
-    if (!tulle__krylov_step(k, sqrt(cg->rr))) goto out;
+    TULLE_CALL(compute_products(cg));
+    if (!tulle__krylov_step(k, sqrt(cg->rr))) return TULLE_OK;
     /* after rounding has been detected, the recurrence may also stagnate */
     int overdue = cg->replaced && k->iteration - cg->replaced >= PATIENCE;
     if (k->residual <= k->limit || overdue) {
-        TULLE_TRY(replace_residual(cg));
-        if (tulle__krylov_verdict(k, strikes)) goto out;
-        TULLE_TRY(compute_products(cg));
+        TULLE_CALL(replace_residual(cg));
+        if (tulle__krylov_verdict(k, strikes)) return TULLE_OK;
+        TULLE_CALL(compute_products(cg));
     }
     next_direction(cg, before);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__cg(tulle__krylov *k, int zero)
 {
-    tulle_status status;
     struct cg cg = {.k = k, .p = k->in.val, .q = k->out.val, .r = k->rest.val};
     tulle__krylov_strikes strikes = {0, 0};
     cg.z = k->M ? k->pre.val : cg.r;
     k->stop = TULLE_STOP_COUNT;
-    TULLE_TRY(tulle__krylov_residual(k, zero, cg.r));
+    TULLE_CALL(tulle__krylov_residual(k, zero, cg.r));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
-        goto out;
-    TULLE_TRY(compute_products(&cg));
+        return TULLE_OK;
+    TULLE_CALL(compute_products(&cg));
     next_direction(&cg, 0);
     while (k->stop == TULLE_STOP_COUNT) {
         if (k->iteration == k->options.max_iterations)
             tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not yet %.3g", k->residual * k->scale,
                 k->limit * k->scale);
         else
-            TULLE_TRY(iterate(&cg, &strikes));
+            TULLE_CALL(iterate(&cg, &strikes));
     }
     if (k->stop != TULLE_STOP_CONVERGED && k->stop != TULLE_STOP_STAGNATED && k->iteration)
-        TULLE_TRY(tulle__krylov_residual(k, 0, cg.r)); /* for the report */
-out:
-    return status;
+        TULLE_CALL(tulle__krylov_residual(k, 0, cg.r)); /* for the report */
+    return TULLE_OK;
 }

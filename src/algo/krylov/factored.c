@@ -131,25 +131,22 @@ static const struct tulle__resident resident = {.enter = enter_factored, .leave 
 static tulle_status factorise(
     struct factored *f, const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
-    tulle_status status;
     int cholesky = precond == TULLE_PRECOND_IC0;
     tulle_trisolve_options first = {.size = 0}, second = {.size = 0};
     const tulle_factor_options factor = {.floor = options->floor, .shift = options->shift};
     first.solves = second.solves = options->solves;
     if (cholesky) {
         second.op = TULLE_OP_T;
-        TULLE_TRY(tulle_factor_ic0(A, &factor, &f->L, options->report));
+        TULLE_CALL(tulle_factor_ic0(A, &factor, &f->L, options->report));
     } else {
         first.diag = TULLE_DIAG_UNIT;
         second.uplo = TULLE_UPPER;
-        TULLE_TRY(tulle_factor_ilu0(A, &factor, &f->L, &f->U, options->report));
+        TULLE_CALL(tulle_factor_ilu0(A, &factor, &f->L, &f->U, options->report));
     }
     f->options[0] = first;
     f->options[1] = second;
-    TULLE_TRY(tulle_trisolve_new(f->L, &first, &f->first));
-    TULLE_TRY(tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second));
-out:
-    return status;
+    TULLE_CALL(tulle_trisolve_new(f->L, &first, &f->first));
+    return tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second);
 }
 
 tulle_status tulle__factored_new(

@@ -64,15 +64,12 @@ static tulle_status meet(tulle__gathered_solve *g)
 /* PE 0: the triangles, and room for all rows. */
 static tulle_status negotiate(tulle__gathered_solve *g)
 {
-    tulle_status status = TULLE_OK;
     size_t bytes = (size_t)g->first[g->comm->size] * g->line;
     if (g->comm->rank) return TULLE_OK;
     for (int f = 0; f < 2; f++)
-        TULLE_TRY(tulle__triangle_there_init(&g->solver[f]->triangle, g->device, g->queue, &g->there[f]));
-    TULLE_TRY(tulle__device_buffer_new(g->device, bytes, "vectors of all PEs", &g->all));
-    TULLE_TRY(tulle__device_buffer_new(g->device, bytes, "vectors between two solves", &g->middle));
-out:
-    return status;
+        TULLE_CALL(tulle__triangle_there_init(&g->solver[f]->triangle, g->device, g->queue, &g->there[f]));
+    TULLE_CALL(tulle__device_buffer_new(g->device, bytes, "vectors of all PEs", &g->all));
+    return tulle__device_buffer_new(g->device, bytes, "vectors between two solves", &g->middle);
 }
 
 tulle_status tulle__gathered_solve_new(const tulle_mat *L, const tulle_trisolve_options *first, const tulle_mat *U,

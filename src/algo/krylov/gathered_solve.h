@@ -8,7 +8,6 @@
 #define TULLE_KRYLOV_GATHERED_SOLVE_H
 
 #include "algo/trisolve/device/triangle_there.h"
-#include "algo/trisolve/solver.h"
 
 typedef struct tulle__gathered_solve tulle__gathered_solve;
 

@@ -176,7 +176,6 @@ static tulle_status sweep_again(struct gmres *s, int j, double whole, double *no
 {
     enum { SWEEPS = 3 };
     tulle__krylov *k = s->k;
-    tulle_status status = TULLE_OK;
     double *h = column(s, s->H, j), left = 0, square = 1;
     void *next = tulle__krylov_kept(k, j + 1);
     for (int v = 0; v <= j + 1; v++) {
@@ -184,7 +183,7 @@ static tulle_status sweep_again(struct gmres *s, int j, double whole, double *no
         s->y[v] = next;
     }
     for (int n = 0; n < SWEEPS && left < square / 2; n++) {
-        TULLE_TRY(tulle__space_dots(&k->space, j + 2, s->x, s->y, s->sums));
+        TULLE_CALL(tulle__space_dots(&k->space, j + 2, s->x, s->y, s->sums));
         left = square = s->sums[j + 1];
         for (int v = 0; v <= j; v++) {
             left -= s->sums[v] * s->sums[v];
@@ -196,8 +195,7 @@ static tulle_status sweep_again(struct gmres *s, int j, double whole, double *no
     *norm = left > 0 ? sqrt(left) : 0;
     if (*norm <= noise(s, j) * sqrt(whole)) *norm = 0;
     if (*norm > 0) tulle__space_scale(&k->space, 1 / *norm, next, next);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -208,9 +206,8 @@ static tulle_status orthogonalise(struct gmres *s, int j)
 {
     enum { CANCELS = 1 << 12 };
     tulle__krylov *k = s->k;
-    tulle_status status;
     double *h = column(s, s->H, j), along = 0, across = 0, cross = 0;
-    TULLE_TRY(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
+    TULLE_CALL(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
     const double *last = s->sums + 2 * (ptrdiff_t)j;
     for (int v = 0; v < j; v++) {
         along += s->sums[2 * v] * s->sums[2 * v];
@@ -222,22 +219,20 @@ static tulle_status orthogonalise(struct gmres *s, int j)
     int cancels = left < whole * CANCELS * tulle__krylov_epsilon(k);
     if (!isfinite(alpha) || alpha <= 0) { /* the previous columns stay as they are: x is computed from them */
         for (int v = 0; v <= j + 1; v++) h[v] = NAN;
-        goto out;
+        return TULLE_OK;
     }
     correct(s, j, alpha);
     project(s, j, tau, alpha);
     h[j + 1] = sqrt(left);
     sweep(s, j, alpha, tau, cancels || left == 0 ? 1 : h[j + 1]);
-    if (cancels) TULLE_TRY(sweep_again(s, j, whole, &h[j + 1]));
-out:
-    return status;
+    if (cancels) TULLE_CALL(sweep_again(s, j, whole, &h[j + 1]));
+    return TULLE_OK;
 }
 
 /* x += M^-1 V y with R y = g; a column without a pivot is skipped. */
 static tulle_status update(struct gmres *s)
 {
     tulle__krylov *k = s->k;
-    tulle_status status = TULLE_OK;
     double *y = s->coef, one = 1;
     const void *z = k->in.val;
     if (!s->steps) return TULLE_OK;
@@ -249,10 +244,9 @@ static tulle_status update(struct gmres *s)
         s->x[i] = tulle__krylov_kept(k, i);
     }
     tulle__space_combine(&k->space, s->steps, y, s->x, 0, k->M ? k->rest.val : k->in.val);
-    if (k->M) TULLE_TRY(tulle__krylov_precondition(k));
+    if (k->M) TULLE_CALL(tulle__krylov_precondition(k));
     tulle__space_combine(&k->space, 1, &one, &z, 1, k->x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -262,16 +256,15 @@ out:
 static tulle_status cycle(struct gmres *s, bool *reported)
 {
     tulle__krylov *k = s->k;
-    tulle_status status = TULLE_OK;
     bool ends = false;
     s->rest[0] = k->true_residual;
     s->steps = 0;
     tulle__space_scale(&k->space, 1 / k->true_residual, tulle__krylov_kept(k, 0), tulle__krylov_kept(k, 0));
     while (!ends) {
         int j = s->steps;
-        TULLE_TRY(expand(s, j));
+        TULLE_CALL(expand(s, j));
         k->iteration++;
-        TULLE_TRY(orthogonalise(s, j));
+        TULLE_CALL(orthogonalise(s, j));
         double residual = rotate(s, j);
         *reported = !tulle__krylov_take(k, residual);
         if (!*reported) s->steps++; /* else without this column, which caused the stop */
@@ -279,8 +272,7 @@ static tulle_status cycle(struct gmres *s, bool *reported)
                k->iteration == k->options.max_iterations;
         if (!ends || *reported) tulle__krylov_report(k, false);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The last column of the cycle depends on the others, and the residual is not 0: A has a null space. */
@@ -313,25 +305,23 @@ static void judge(const struct gmres *s, double before, tulle__krylov_strikes *s
 
 tulle_status tulle__gmres(tulle__krylov *k, int zero)
 {
-    tulle_status status;
     struct gmres s;
     tulle__krylov_strikes strikes = {0, 0};
     arrange(&s, k);
     s.steps = 0;
     k->stop = TULLE_STOP_COUNT;
-    TULLE_TRY(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
+    TULLE_CALL(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
-        goto out;
+        return TULLE_OK;
     if (!k->options.max_iterations) judge(&s, INFINITY, &strikes);
     while (k->stop == TULLE_STOP_COUNT) {
         double before = k->true_residual;
         bool reported = false;
-        TULLE_TRY(cycle(&s, &reported));
-        TULLE_TRY(update(&s));
+        TULLE_CALL(cycle(&s, &reported));
+        TULLE_CALL(update(&s));
         if (!reported) tulle__krylov_report(k, true);
-        TULLE_TRY(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
+        TULLE_CALL(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
         judge(&s, before, &strikes);
     }
-out:
-    return status;
+    return TULLE_OK;
 }

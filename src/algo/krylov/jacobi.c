@@ -371,9 +371,7 @@ static tulle_status fill(struct bound *bound, const tulle_mat *A)
     if (bound->rows) bound->nblocks = (bound->first + bound->rows - 1) / b - bound->first / b + 1;
     TULLE_TRY(tulle__alloc_zero((size_t)(b == 1 ? bound->rows : bound->nblocks * b * b), size, "blocks", &bound->val));
     TULLE_TRY(tulle__alloc((size_t)bound->rows, sizeof *bound->pivot, "pivots", &bound->pivot));
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++)
-            if (tulle__tile_is_mine(A, i, j)) take_entries(bound, A, i, j);
+    TULLE__EACH_OWN_TILE(A, i, j) take_entries(bound, A, i, j);
     tulle_gidx row = factorise(bound);
     if (row >= 0)
         status = tulle__fail(TULLE_ERR_ARG,

@@ -57,20 +57,18 @@ tulle_status tulle__krylov_precondition(tulle__krylov *k)
 
 tulle_status tulle__krylov_residual(tulle__krylov *k, int zero, void *r)
 {
-    tulle_status status = TULLE_OK;
     double square, minus = -1;
     const void *vector = r;
     tulle__space_scale(&k->space, 1, k->b, r);
     if (!zero) {
         const void *product = k->out.val;
         tulle__space_scale(&k->space, 1, k->x, k->in.val);
-        TULLE_TRY(tulle__krylov_product(k));
+        TULLE_CALL(tulle__krylov_product(k));
         tulle__space_combine(&k->space, 1, &minus, &product, 1, r);
     }
-    TULLE_TRY(tulle__space_dots(&k->space, 1, &vector, &vector, &square));
+    TULLE_CALL(tulle__space_dots(&k->space, 1, &vector, &vector, &square));
     k->true_residual = sqrt(square);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__krylov_stop(tulle__krylov *k, tulle_stop stop, const char *format, ...)

@@ -36,23 +36,21 @@ tulle_status tulle_precond_parse_spec(const char *text, tulle_precond_kind *prec
     static const char *const keys[] = {"n", "shift", "floor"};
     static const int keys_of[TULLE_PRECOND_KIND_COUNT] = {
         [TULLE_PRECOND_BLOCK_JACOBI] = 1, [TULLE_PRECOND_IC0] = 2, [TULLE_PRECOND_ILU0] = 3};
-    tulle_status status;
     tulle__spec spec;
     tulle_precond_kind found;
     tulle_precond_options chosen = *options;
     int64_t rows = chosen.block;
-    TULLE_TRY(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single preconditioner", text));
+    TULLE_CALL(tulle__spec_parse(text, &spec));
+    if (spec.nparts != 1) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a single preconditioner", text);
     tulle__spec_part *part = &spec.part[0];
-    TULLE_TRY(tulle_precond_kind_parse(part->name, &found));
+    TULLE_CALL(tulle_precond_kind_parse(part->name, &found));
     int key = keys_of[found]; /* its key; 0: none */
-    if (key == 1) TULLE_TRY(tulle__spec_int(part, keys[0], 1, TULLE__BLOCK_MOST, &rows));
-    if (key == 2) TULLE_TRY(read_amount(part, keys[1], 1e6, TULLE_AUTO, &chosen.shift));
-    if (key == 3) TULLE_TRY(read_amount(part, keys[2], 1, TULLE_AUTO, &chosen.floor));
-    TULLE_TRY(tulle__spec_done(part, keys + (key ? key - 1 : 0), key != 0));
+    if (key == 1) TULLE_CALL(tulle__spec_int(part, keys[0], 1, TULLE__BLOCK_MOST, &rows));
+    if (key == 2) TULLE_CALL(read_amount(part, keys[1], 1e6, TULLE_AUTO, &chosen.shift));
+    if (key == 3) TULLE_CALL(read_amount(part, keys[2], 1, TULLE_AUTO, &chosen.floor));
+    TULLE_CALL(tulle__spec_done(part, keys + (key ? key - 1 : 0), key != 0));
     chosen.block = (int)rows;
     *precond = found;
     *options = chosen;
-out:
-    return status;
+    return TULLE_OK;
 }

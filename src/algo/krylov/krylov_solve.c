@@ -9,15 +9,16 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/minres.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
-#include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/minres.h"
 #include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/overlap.h"
+#include "tile/element.h"
 
 /* ---- creation and destruction ---- */
 
@@ -144,7 +145,7 @@ static double largest(const tulle__krylov *k, const void *x)
 {
     double most = 0;
     for (int64_t r = 0; r < k->space.rows; r++) {
-        double size = fabs(k->space.type == TULLE_F32 ? (double)((const float *)x)[r] : ((const double *)x)[r]);
+        double size = fabs(tulle__element(k->space.type, x, r));
         if (size > most) most = size; /* NaN shows in the norm */
     }
     return most;
@@ -160,7 +161,6 @@ static double scale_of(double x)
 
 tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
 {
-    tulle_status status;
     double most[2] = {0, 0}, square;
     const void *b = k->b;
     tulle__columns_read(B, k->column, 1, k->b);
@@ -170,18 +170,17 @@ tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, co
     else
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
     if (k->options.guess) most[1] = largest(k, k->x);
-    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 2, most)));
+    TULLE_CALL(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 2, most)));
     const double of_b = scale_of(most[0]);
     if (of_b != 1) tulle__columns_read(B, k->column, 1 / of_b, k->b);
-    TULLE_TRY(tulle__space_dots(&k->space, 1, &b, &b, &square));
+    TULLE_CALL(tulle__space_dots(&k->space, 1, &b, &b, &square));
     k->scale = scale_of(fmax(most[0], most[1]));
     k->norm = sqrt(square) * (of_b / k->scale);
     if (square > 0) k->norm = fmax(k->norm, DBL_MIN); /* 0 is for b = 0 */
     k->limit = fmax(k->options.tolerance * k->norm, k->options.absolute / k->scale);
     if (k->scale != of_b) tulle__columns_read(B, k->column, 1 / k->scale, k->b);
     if (k->options.guess && k->scale != 1) tulle__columns_read(X, k->column, 1 / k->scale, k->x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 bool tulle__krylov_is_trivial(tulle__krylov *k)
@@ -241,17 +240,14 @@ out:
 
 static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat *X)
 {
-    tulle_status status;
     k->start = tulle__now(k->comm);
     k->product_ns = k->precond_ns = k->products = k->iteration = 0;
     k->space.reductions = k->space.dots_ns = k->space.vectors_ns = 0;
     k->residual = k->true_residual = 0;
-    TULLE_TRY(tulle__krylov_begin_column(k, B, X));
-    if (!tulle__krylov_is_trivial(k)) TULLE_TRY(run_method(k));
+    TULLE_CALL(tulle__krylov_begin_column(k, B, X));
+    if (!tulle__krylov_is_trivial(k)) TULLE_CALL(run_method(k));
     tulle__columns_write(X, k->column, k->scale, k->x);
-    TULLE_TRY(tulle__krylov_totals(k, k->report));
-out:
-    return status;
+    return tulle__krylov_totals(k, k->report);
 }
 
 /* Agreed at each step; *failed: a column did not converge, and the message names it. */

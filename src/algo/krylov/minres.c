@@ -31,6 +31,7 @@
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "tile/element.h"
 
 enum { VECTORS = 8, BESIDE = 3, MOST = TULLE__TALL_MOST, TRIAL = 20 };
 
@@ -82,18 +83,15 @@ static void unbind(struct minres *m)
 /* Lines of so many columns. Collective, agreed. */
 static tulle_status bind(struct minres *m, int width)
 {
-    tulle_status status;
     unbind(m);
     m->ld = width;
-    TULLE_TRY(tulle__vector_new(m->A, width, &m->in));
-    TULLE_TRY(tulle__vector_new(m->A, width, &m->out));
-    TULLE_TRY(m->A->bind(m->A->context, m->in.mat, m->out.mat, &m->bound_A));
+    TULLE_CALL(tulle__vector_new(m->A, width, &m->in));
+    TULLE_CALL(tulle__vector_new(m->A, width, &m->out));
+    TULLE_CALL(m->A->bind(m->A->context, m->in.mat, m->out.mat, &m->bound_A));
     if (!m->M) return TULLE_OK;
-    TULLE_TRY(tulle__vector_new(m->A, width, &m->rest));
-    TULLE_TRY(tulle__vector_new(m->A, width, &m->pre));
-    TULLE_TRY(m->M->bind(m->M->context, m->rest.mat, m->pre.mat, &m->bound_M));
-out:
-    return status;
+    TULLE_CALL(tulle__vector_new(m->A, width, &m->rest));
+    TULLE_CALL(tulle__vector_new(m->A, width, &m->pre));
+    return m->M->bind(m->M->context, m->rest.mat, m->pre.mat, &m->bound_M);
 }
 
 static void fini(struct minres *m)
@@ -214,10 +212,7 @@ static void draw(const tulle__space *space, void *x)
     enum { SEED = 17 };
     for (int64_t r = 0; r < space->rows; r++) {
         const double value = 2 * tulle__random_unit(tulle__random_at(SEED, 0, (uint64_t)(space->first + r))) - 1;
-        if (space->type == TULLE_F32)
-            ((float *)x)[r] = (float)value;
-        else
-            ((double *)x)[r] = value;
+        tulle__element_set(space->type, x, r, value);
     }
 }
 
@@ -228,21 +223,19 @@ static tulle_status probe(struct minres *m)
     const double one = 1;
     const void *x[2] = {c->r1, c->t};
     double square[2];
-    tulle_status status = TULLE_OK;
     if (m->M) return TULLE_OK;
     draw(&m->space, c->r1);
     tulle__lines_pack(m->space.type, m->space.rows, m->space.pool, 1, x, &one, m->in.val, m->ld);
     const int64_t start = tulle__now(m->comm);
-    TULLE_TRY(m->A->apply(m->bound_A));
+    TULLE_CALL(m->A->apply(m->bound_A));
     tulle__part_end(m->comm, "product", start, &m->product_ns);
     tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, 1, m->out.val, m->ld, &c->t);
-    TULLE_TRY(tulle__space_dots(&m->space, 2, x, x, square));
+    TULLE_CALL(tulle__space_dots(&m->space, 2, x, x, square));
     for (int i = 0; i < m->going; i++) {
         running(m, i)->norm = isfinite(square[1]) && square[0] > 0 ? sqrt(square[1] / square[0]) : 0;
         running(m, i)->k.products++;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Orthogonalises t against r1 and r2, and makes it the next r2; of a start r2 = b - t. Collective, agreed. */
@@ -470,13 +463,12 @@ static void advance(struct minres *m, struct column *c, const double *dots)
 /* Collective, agreed. */
 static tulle_status round_of_all(struct minres *m, bool zero)
 {
-    tulle_status status = TULLE_OK;
     double dots[MOST][3], length[MOST];
-    if (!zero) TULLE_TRY(multiply(m)); /* t is 0 else */
-    TULLE_TRY(next_vectors(m));
-    TULLE_TRY(precondition(m));
-    TULLE_TRY(measure(m, dots));
-    TULLE_TRY(measure_trials(m, length));
+    if (!zero) TULLE_CALL(multiply(m)); /* t is 0 else */
+    TULLE_CALL(next_vectors(m));
+    TULLE_CALL(precondition(m));
+    TULLE_CALL(measure(m, dots));
+    TULLE_CALL(measure_trials(m, length));
     for (int i = 0; i < m->going; i++) {
         struct column *c = running(m, i);
         tulle__krylov *k = &c->k;
@@ -490,9 +482,7 @@ static tulle_status round_of_all(struct minres *m, bool zero)
         k->stop = TULLE_STOP_COUNT;
         c->starts = true;
     }
-    status = list_running(m);
-out:
-    return status;
+    return list_running(m);
 }
 
 /* Agreed. */

@@ -5,6 +5,7 @@
 
 #include "algo/krylov/home/home.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /* subtrees of a PE, about; levels of a subtree; rows of a tsmm at a time */
 enum { PARTS = 64, LEVELS = 12, CHUNK = 256 };
@@ -61,17 +62,15 @@ void tulle__multi_fini(tulle__multi *multi)
 tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__home *home, int width)
 {
     enum { TASKS = 4 }; /* whose coefficients are under way */
-    tulle_status status = TULLE_OK;
     multi->space.home = NULL;
     if (!home) return TULLE_OK;
     size_t line = TULLE__TALL_MOST * tulle_type_size(multi->space.type);
     tulle__free(multi->there);
     multi->there = NULL;
-    TULLE_TRY(tulle__alloc((size_t)multi->space.npieces * (size_t)multi->most, sizeof(double), "sums", &multi->there));
-    TULLE_TRY(tulle__home_coefficients(home, (size_t)(TASKS * TULLE__MULTI_TERMS * (width + 1)) * line));
+    TULLE_CALL(tulle__alloc((size_t)multi->space.npieces * (size_t)multi->most, sizeof(double), "sums", &multi->there));
+    TULLE_CALL(tulle__home_coefficients(home, (size_t)(TASKS * TULLE__MULTI_TERMS * (width + 1)) * line));
     multi->space.home = home;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static const void *row_of(const tulle__multi *multi, const void *X, int64_t ld, int64_t row)
@@ -218,8 +217,8 @@ static void sum_parts(const struct products *all, tulle_gidx at, tulle_gidx size
 }
 
 /* done: of `first`. Collective, agreed. */
-static tulle_status make_products(tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram,
-    const tulle__tsmm_task *first, tulle__work done)
+static tulle_status make_products(
+    tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram, const tulle__tsmm_task *first, tulle__work done)
 {
     tulle__space *space = &multi->space;
     struct products all = {.multi = multi, .count = count, .gram = gram, .first = first};
@@ -232,8 +231,7 @@ static tulle_status make_products(tulle__multi *multi, int count, const tulle__m
         done.flops[TULLE_F64] += 2 * rows * width_of(&gram[i]);
     }
     if (space->home) {
-        tulle_status status = sum_there(&all);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(sum_there(&all));
         done = (tulle__work){.memory = 0};
     }
     tulle__kernel_begin(space->comm);
@@ -285,17 +283,14 @@ static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void
     for (int k = 0; k < t->k; k++)
         for (int j = 0; j < TULLE__TALL_MOST; j++) {
             double b = j >= t->n ? 0 : t->factor * (t->B ? t->B[k][j] : j == k);
-            if (type == TULLE_F32)
-                ((float *)to)[k * TULLE__TALL_MOST + j] = (float)b;
-            else
-                ((double *)to)[k * TULLE__TALL_MOST + j] = b;
+            tulle__element_set(type, to, k * TULLE__TALL_MOST + j, b);
         }
     return (char *)to + (size_t)t->k * TULLE__TALL_MOST * tulle_type_size(type);
 }
 
 /* A combination with its coefficients packed, and its work; terms: of the task. */
-static tulle__work prepare(tulle__multi *multi, int nterms, const tulle__multi_term *term, tulle__tsmm_term *terms,
-    tulle__tsmm_task *task)
+static tulle__work prepare(
+    tulle__multi *multi, int nterms, const tulle__multi_term *term, tulle__tsmm_term *terms, tulle__tsmm_task *task)
 {
     const tulle__space *space = &multi->space;
     double rows = (double)space->rows, columns = (double)((task->add ? 2 : 1) * task->n);

@@ -112,11 +112,12 @@ static void cut_rows(tulle_gidx n, const int64_t *work, int parts, tulle_gidx *c
 
 static tulle_status make_layouts(const tulle_mat *A, const int64_t *work, tulle_layout **square, tulle_layout **vector)
 {
-    tulle_status status;
-    int parts = A->comm->size, *owner = NULL;
-    tulle_gidx *cut = NULL, n = A->layout->m;
-    TULLE_TRY(tulle__alloc((size_t)parts + 1, sizeof *cut, "cuts", &cut));
-    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)parts, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    int parts = A->comm->size;
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    tulle_gidx n = A->layout->m;
+    TULLE_CALL(tulle__alloc((size_t)parts + 1, sizeof *cut, "cuts", &cut));
+    TULLE_CALL(tulle__alloc((size_t)parts * (size_t)parts, sizeof *owner, "owners", &owner));
     if (work)
         cut_rows(n, work, parts, cut);
     else
@@ -126,17 +127,13 @@ static tulle_status make_layouts(const tulle_mat *A, const int64_t *work, tulle_
     for (int i = 0; i < parts; i++) owner[i] = work ? i : tulle__layout_owner(A->layout, i, 0);
     tulle_layout_spec spec = {
         .m = n, .n = 1, .tile_rows = parts, .tile_cols = 1, .row_cut = cut, .col_cut = NULL, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, A->comm->size, vector));
-    if (!work) goto out;
+    TULLE_CALL(tulle_layout_new(&spec, A->comm->size, vector));
+    if (!work) return TULLE_OK;
     for (int t = 0; t < parts * parts; t++) owner[t] = t / parts;
     spec.n = n;
     spec.tile_cols = parts;
     spec.col_cut = cut;
-    TULLE_TRY(tulle_layout_new(&spec, A->comm->size, square));
-out:
-    tulle__free(owner);
-    tulle__free(cut);
-    return status;
+    return tulle_layout_new(&spec, A->comm->size, square);
 }
 
 /* Collective, agreed. */

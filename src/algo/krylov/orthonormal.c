@@ -155,7 +155,6 @@ static tulle_status transform(tulle__block *b, const struct lengths *is, int ran
 
 tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conjugate, int *rank)
 {
-    tulle_status status;
     tulle__block_small *s = b->small;
     struct lengths is = {.scale = scale};
     double least = fmax(1e-11, 8 * tulle__block_epsilon(b)), worst;
@@ -164,15 +163,14 @@ tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conj
     for (int i = 0; i < b->t; i++)
         for (int j = 0; j < TULLE__TALL_MOST; j++) s->S[i][j] = i == j;
     for (int pass = 0;; pass++) {
-        TULLE_TRY(compute_products(b, conjugate));
-        if (!look(b, pass, &is)) goto out;
+        TULLE_CALL(compute_products(b, conjugate));
+        if (!look(b, pass, &is)) return TULLE_OK;
         *rank = tulle__small_pivoted(b->t, s->A, is.weight, least, s->R, order, &worst);
         b->ill = pass > 0;
         if ((*rank == is.count && worst > good) || pass == PASSES) break;
-        TULLE_TRY(transform(b, &is, *rank, order));
+        TULLE_CALL(transform(b, &is, *rank, order));
     }
     invert(b, &is, *rank, order);
     continue_factor(b, &is, *rank, *rank, NULL);
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -31,8 +31,7 @@ static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const 
             (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
     if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "unknown preconditioner %d", (int)precond);
-    const tulle_status status = check_options(precond, options);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_options(precond, options));
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
         return tulle__fail(
             TULLE_ERR_ARG, "blocks of block-jacobi have 1 to %d rows, not %d", TULLE__BLOCK_MOST, options->block);

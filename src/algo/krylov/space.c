@@ -5,6 +5,7 @@
 
 #include "algo/krylov/home/home.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /*
  * ROWS_NEAR: rows of results that a combination processes at a time. These stay in a first-level
@@ -299,8 +300,7 @@ static void squares_of(void *arg, int64_t from, int64_t to)
         double sum[TULLE__SPACE_LINES] = {0};
         for (int64_t r = piece_begins(q->space, piece); r < piece_begins(q->space, piece + 1); r++)
             for (int c = 0; c < q->count; c++) {
-                const double x = q->space->type == TULLE_F32 ? (double)((const float *)q->lines)[r * q->ld + c]
-                                                             : ((const double *)q->lines)[r * q->ld + c];
+                const double x = tulle__element(q->space->type, q->lines, r * q->ld + c);
                 sum[c] += x * x;
             }
         memcpy(q->space->piece_sums + piece * q->count, sum, (size_t)q->count * sizeof *sum);

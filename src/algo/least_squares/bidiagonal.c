@@ -19,7 +19,6 @@
 
 #include "algo/krylov/columns/interleave.h"
 #include "algo/krylov/columns/rhs_by_column.h"
-#include "base/error.h"
 
 enum { MOST = TULLE__TALL_MOST, STRIKES = 3 };
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/overlap.h"
+#include "tile/element.h"
 
 enum { VECTORS = 6 }; /* of a column: x, v, y, d, and two of the method */
 
@@ -105,7 +106,7 @@ static double largest_of(const tulle__fit *f, int j)
     double most = 0;
     for (int64_t r = 0; r < f->of_rows.rows; r++) {
         const int64_t at = r * f->columns + j;
-        const double x = f->of_rows.type == TULLE_F32 ? (double)((const float *)f->U)[at] : ((const double *)f->U)[at];
+        const double x = tulle__element(f->of_rows.type, f->U, at);
         if (fabs(x) > most) most = fabs(x); /* NaN shows in the norm */
     }
     return most;
@@ -123,22 +124,20 @@ static void read_b(tulle__fit *f, const double *factor)
 static tulle_status measure_b(tulle__fit *f)
 {
     double factor[TULLE__TALL_MOST], most[TULLE__TALL_MOST], square[TULLE__TALL_MOST];
-    tulle_status status;
     for (int j = 0; j < f->columns; j++) factor[j] = 1;
     read_b(f, factor);
     for (int j = 0; j < f->columns; j++) most[j] = largest_of(f, j);
-    TULLE_TRY(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, f->columns, most)));
+    TULLE_CALL(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, f->columns, most)));
     for (int j = 0; j < f->columns; j++) factor[j] = 1 / (f->column[j].k.scale = tulle__power_of_two(most[j]));
     read_b(f, factor);
-    TULLE_TRY(tulle__space_squares(&f->of_rows, f->columns, f->U, f->columns, square));
+    TULLE_CALL(tulle__space_squares(&f->of_rows, f->columns, f->U, f->columns, square));
     for (int j = 0; j < f->columns; j++) {
         tulle__krylov *k = &f->column[j].k;
         k->norm = sqrt(square[j]);
         k->limit = fmax(f->options->tolerance * k->norm, f->options->absolute / k->scale);
         (void)tulle__krylov_is_trivial(k);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status write_columns(tulle__fit *f, tulle_mat *X)

@@ -48,15 +48,14 @@ static tulle_status ratio_of(tulle_comm *comm, const tulle__operand *A, tulle_gi
 {
     const double unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53, gamma = 2 * ((double)(m + n) + 2) * (unit + 0x1p-53);
     double norm = 0, residual = 0, rough = 0, gradient = 0, rough_gradient = 0;
-    tulle_status status;
     for (tulle_gidx i = 0; i < m; i++) s->of_rows[i] = s->size_of_rows[i] = 0;
     for (tulle_gidx j = 0; j < n; j++) s->of_columns[j] = s->size_of_columns[j] = 0;
     s->square = 0;
-    TULLE_TRY(tulle__operand_visit(A, TULLE_OP_N, multiply, s));
+    TULLE_CALL(tulle__operand_visit(A, TULLE_OP_N, multiply, s));
     s->square *= s->square;
-    TULLE_TRY(add_up(comm, 1, &s->square));
-    TULLE_TRY(add_up(comm, m, s->of_rows));
-    TULLE_TRY(add_up(comm, m, s->size_of_rows));
+    TULLE_CALL(add_up(comm, 1, &s->square));
+    TULLE_CALL(add_up(comm, m, s->of_rows));
+    TULLE_CALL(add_up(comm, m, s->size_of_rows));
     for (tulle_gidx i = 0; i < m; i++) {
         norm = hypot(norm, r[i]);
         s->size_of_rows[i] = gamma * (s->size_of_rows[i] + fabs(r[i]));
@@ -64,9 +63,9 @@ static tulle_status ratio_of(tulle_comm *comm, const tulle__operand *A, tulle_gi
         residual = hypot(residual, r[i]);
         rough = hypot(rough, s->size_of_rows[i]);
     }
-    TULLE_TRY(tulle__operand_visit(A, TULLE_OP_N, multiply_transposed, s));
-    TULLE_TRY(add_up(comm, n, s->of_columns));
-    TULLE_TRY(add_up(comm, n, s->size_of_columns));
+    TULLE_CALL(tulle__operand_visit(A, TULLE_OP_N, multiply_transposed, s));
+    TULLE_CALL(add_up(comm, n, s->of_columns));
+    TULLE_CALL(add_up(comm, n, s->size_of_columns));
     for (tulle_gidx j = 0; j < n; j++) {
         residual = hypot(residual, o->damp * s->x[j]);
         gradient = hypot(gradient, s->of_columns[j] - o->damp * o->damp * s->x[j]);
@@ -76,8 +75,7 @@ static tulle_status ratio_of(tulle_comm *comm, const tulle__operand *A, tulle_gi
                  of_g = o->gradient * of_A * residual + rough_gradient + rough * of_A;
     *ratio = fmin(residual == 0 ? 0 : residual / of_r, gradient == 0 ? 0 : gradient / of_g);
     if (isnan(residual) || isnan(gradient)) *ratio = INFINITY;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status check(const tulle__operand *A, tulle_gidx m, tulle_gidx n, const tulle_mat *B, const tulle_mat *X,

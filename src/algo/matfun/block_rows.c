@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "tile/tile_blocks.h"
 
@@ -28,13 +29,7 @@ void tulle__block_rows_fini(tulle__block_rows *rows)
 int64_t tulle__block_row_find(const tulle__block_row *row, tulle_gidx col)
 {
     int64_t low = 0, high = row->count;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (row->col[middle] < col)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, row->col[middle] < col);
     return low < row->count && row->col[low] == col ? low : -1;
 }
 
@@ -52,17 +47,11 @@ uint64_t tulle__block_rows_values_at(const tulle_mat *A, int i)
 /* Memory that lives as long as the rows. */
 static tulle_status keep(tulle__block_rows *rows, size_t count, size_t size, void *array)
 {
-    tulle_status status = TULLE_OK;
-    if (rows->pools == rows->pool_room) {
-        int64_t room = 2 * rows->pool_room + 16;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *rows->pool, "block rows", &rows->pool));
-        rows->pool_room = room;
-    }
-    TULLE_TRY(tulle__alloc(count, size, "patterns of block rows", &rows->pool[rows->pools]));
+    TULLE_CALL(tulle__grow(rows->pools, &rows->pool_room, 16, sizeof *rows->pool, "block rows", &rows->pool));
+    TULLE_CALL(tulle__alloc(count, size, "patterns of block rows", &rows->pool[rows->pools]));
     memcpy(array, &rows->pool[rows->pools], sizeof(void *));
     rows->pools++;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Rows of a mapped tile. */
@@ -85,25 +74,25 @@ static void read_in_place(tulle__block_rows *rows, int64_t begin, int64_t end)
 /* Fetches row pointers, then columns and offsets. */
 static tulle_status fetch(tulle__block_rows *rows, int64_t begin, int64_t end)
 {
-    tulle_status status;
     const tulle_mat *A = rows->A;
     int i = rows->row[begin].tile, n = (int)(end - begin), group = tulle__comm_group(A->comm);
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, 0)].place;
     tulle__blocks_offsets at = offsets_of(A, i);
-    tulle__range *range = NULL;
-    int64_t *pointer = NULL, *offset, blocks = 0;
+    TULLE__SCOPED tulle__range *range = NULL;
+    TULLE__SCOPED int64_t *pointer = NULL;
+    int64_t *offset, blocks = 0;
     tulle_lidx *col;
-    TULLE_TRY(tulle__alloc(2 * (size_t)n, sizeof *range, "ranges of block rows", &range));
-    TULLE_TRY(tulle__alloc(2 * (size_t)n, sizeof *pointer, "row pointers", &pointer));
+    TULLE_CALL(tulle__alloc(2 * (size_t)n, sizeof *range, "ranges of block rows", &range));
+    TULLE_CALL(tulle__alloc(2 * (size_t)n, sizeof *pointer, "row pointers", &pointer));
     for (int k = 0; k < n; k++) {
         int64_t local = rows->row[begin + k].row - A->layout->row_blocks.first[i];
         range[k] = (tulle__range){(uint64_t)local * sizeof *pointer, pointer + 2 * k, 2 * sizeof *pointer};
     }
     (void)tulle__getv(A->comm, group, place, n, range);
-    TULLE_TRY(tulle__wait(A->comm, group));
+    TULLE_CALL(tulle__wait(A->comm, group));
     for (int k = 0; k < n; k++) blocks += pointer[2 * k + 1] - pointer[2 * k];
-    TULLE_TRY(keep(rows, (size_t)blocks, sizeof *col, &col));
-    TULLE_TRY(keep(rows, (size_t)(blocks + n), sizeof *offset, &offset));
+    TULLE_CALL(keep(rows, (size_t)blocks, sizeof *col, &col));
+    TULLE_CALL(keep(rows, (size_t)(blocks + n), sizeof *offset, &offset));
     for (int k = 0; k < n; k++) {
         tulle__block_row *row = &rows->row[begin + k];
         row->first = pointer[2 * k];
@@ -118,32 +107,15 @@ static tulle_status fetch(tulle__block_rows *rows, int64_t begin, int64_t end)
         offset += row->count + 1;
     }
     (void)tulle__getv(A->comm, group, place, 2 * n, range);
-    TULLE_TRY(tulle__wait(A->comm, group));
+    TULLE_CALL(tulle__wait(A->comm, group));
     rows->bytes += (int64_t)((size_t)blocks * (sizeof *col + sizeof *offset) + (size_t)n * 3 * sizeof *offset);
-out:
-    tulle__free(range);
-    tulle__free(pointer);
-    return status;
+    return TULLE_OK;
 }
 
 static int compare(const void *left, const void *right)
 {
     const tulle__block_row *x = left, *y = right;
     return (x->row > y->row) - (x->row < y->row);
-}
-
-static int tile_of(const tulle_mat *A, tulle_gidx row)
-{
-    const tulle_gidx *first = A->layout->row_blocks.first;
-    int low = 0, high = A->layout->mt;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 tulle_status tulle__block_rows_require(tulle__block_rows *rows, int64_t n, const int32_t *list)
@@ -167,7 +139,8 @@ tulle_status tulle__block_rows_require(tulle__block_rows *rows, int64_t n, const
         if (rows->slot[list[k]] != PENDING) continue;
         rows->slot[list[k]] = -1;
         if (status != TULLE_OK) continue;
-        rows->row[rows->count++] = (tulle__block_row){.row = list[k], .tile = tile_of(A, list[k])};
+        rows->row[rows->count++] = (tulle__block_row){
+            .row = list[k], .tile = tulle__layout_find(A->layout->row_blocks.first, A->layout->mt, list[k])};
     }
     if (status != TULLE_OK) return status;
     qsort(rows->row + first, (size_t)fresh, sizeof *rows->row, compare);

@@ -33,11 +33,10 @@ static void fini(struct window *w)
 
 static tulle_status init(struct window *w, const tulle__block_rows *pattern, tulle_gidx first, int count, double most)
 {
-    tulle_status status;
     const tulle_gidx *cut = tulle__block_rows_cut(pattern);
     int64_t all = pattern->A->layout->row_blocks.count;
     *w = (struct window){.count = count, .most = most};
-    TULLE_TRY(tulle__alloc((size_t)all, sizeof *w->number, "numbers of block rows", &w->number));
+    TULLE_CALL(tulle__alloc((size_t)all, sizeof *w->number, "numbers of block rows", &w->number));
     memset(w->number, 0xff, (size_t)all * sizeof *w->number);
     for (int c = 0; c < count; c++) {
         const tulle__block_row *row = tulle__block_row_of(pattern, first + c);
@@ -45,11 +44,11 @@ static tulle_status init(struct window *w, const tulle__block_rows *pattern, tul
             if (w->number[row->col[e]] < 0) w->number[row->col[e]] = w->bits++;
     }
     w->words = (w->bits + 63) / 64;
-    TULLE_TRY(tulle__alloc((size_t)w->words * 64, sizeof *w->height, "heights of block rows", &w->height));
-    TULLE_TRY(tulle__alloc_zero((size_t)count * (size_t)w->words, sizeof *w->set, "sets of block rows", &w->set));
-    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *w->n, "groups", &w->n));
-    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *w->saving, "groups", &w->saving));
-    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *w->partner, "groups", &w->partner));
+    TULLE_CALL(tulle__alloc((size_t)w->words * 64, sizeof *w->height, "heights of block rows", &w->height));
+    TULLE_CALL(tulle__alloc_zero((size_t)count * (size_t)w->words, sizeof *w->set, "sets of block rows", &w->set));
+    TULLE_CALL(tulle__alloc_zero((size_t)count, sizeof *w->n, "groups", &w->n));
+    TULLE_CALL(tulle__alloc_zero((size_t)count, sizeof *w->saving, "groups", &w->saving));
+    TULLE_CALL(tulle__alloc_zero((size_t)count, sizeof *w->partner, "groups", &w->partner));
     for (int c = 0; c < count; c++) {
         const tulle__block_row *row = tulle__block_row_of(pattern, first + c);
         for (int64_t e = 0; e < row->count; e++) {
@@ -59,8 +58,7 @@ static tulle_status init(struct window *w, const tulle__block_rows *pattern, tul
             w->n[c] += w->height[bit];
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Rows of the union of two groups, or a number that is too large where it exceeds `limit`. */

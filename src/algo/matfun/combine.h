@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which block columns of a window share a submatrix. */
+/* Choice of the block columns of a window that share a submatrix. */
 #ifndef TULLE_ALGO_MATFUN_COMBINE_H
 #define TULLE_ALGO_MATFUN_COMBINE_H
 

@@ -9,10 +9,10 @@
 #include <math.h>
 
 #include "algo/matfun/density_state.h"
-#include "base/error.h"
 #include "base/random.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/sweep/apply.h"
+#include "tile/element.h"
 
 struct vectors {
     int64_t n;
@@ -121,7 +121,7 @@ static double square_beside(const tulle_tile *t, int64_t r, int64_t diagonal)
     double square = 0;
     for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++)
         for (int64_t k = t->offset[e]; t->colind[e] != diagonal && k < t->offset[e + 1]; k++) {
-            const double x = t->type == TULLE_F32 ? (double)((const float *)t->val)[k] : ((const double *)t->val)[k];
+            const double x = tulle__tile_element(t, k);
             square += x * x;
         }
     return square;

@@ -65,28 +65,24 @@ static void stepped(void *context, int64_t k, const tulle__eigen *x)
 /* Levels, and what is kept, of more submatrices. */
 static tulle_status reserve_levels(void *context, const tulle__submatrices *more)
 {
-    tulle_status status;
     struct pass *p = context;
-    int64_t *rows = NULL;
+    TULLE__SCOPED int64_t *rows = NULL;
     int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
         for (int64_t k = before; k < after; k++) p->kept[k] = (tulle__kept){.A = NULL};
     }
     if (p->reduces) {
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->reductions, "tridiagonal matrices", &p->reductions));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->reductions, "tridiagonal matrices", &p->reductions));
         for (int64_t k = before; k < after; k++) {
             p->at[k] = unknown;
             p->reductions[k] = (tulle__reduction){.d = NULL};
         }
     }
-    TULLE_TRY(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
+    TULLE_CALL(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
     for (int64_t k = 0; k < more->count; k++) rows[k] = more->sub[k].n;
-    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more->count, rows));
-out:
-    tulle__free(rows);
-    return status;
+    return tulle__spectrum_add(&p->spectrum, more->count, rows);
 }
 
 static void limit_bytes(struct pass *p)
@@ -259,8 +255,7 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
 static tulle_status change_levels(const struct pass *p, const tulle__reduction *r, tulle__eigen *x)
 {
     double *change = NULL;
-    tulle_status status = tulle__alloc((size_t)r->found, sizeof *change, "levels", &change);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)r->found, sizeof *change, "levels", &change));
     for (int64_t i = 0; i < r->found; i++) change[i] = tulle__occupy(&p->last, r->level[i]) - (r->level[i] <= p->guess);
     tulle__reduction_change(r, x, change);
     tulle__free(change);
@@ -344,13 +339,12 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
 static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
     tulle__pool *pool;
-    tulle_status status = pool_of(p->d->comm, &pool);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(pool_of(p->d->comm, &pool));
     for (int64_t k = 0; k < p->spectrum.submatrices; k++)
         if (isnan(p->at[k].below)) tulle__reduction_fini(&p->reductions[k]);
     p->spectrum.rounding = tulle__dense_type(p->plan) == TULLE_F32 ? 16 * FLT_EPSILON : 64 * DBL_EPSILON;
     int64_t start = tulle__clock_ns();
-    status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
+    tulle_status status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
     sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
     return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
 }
@@ -469,9 +463,5 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
         if (status == TULLE_OK) status = tulle__symmetrise(&F, &d->report.function.asymmetry);
     }
     tulle__spectrum_fini(&pass.spectrum);
-    if (status == TULLE_OK)
-        *P = F;
-    else
-        tulle_mat_free(F);
-    return status;
+    return tulle__mat_or_free(status, F, P);
 }

@@ -186,7 +186,11 @@ tulle_status tulle_matfun_update(tulle_matfun *plan)
     return make(plan);
 }
 
-tulle_status tulle__matfun_renew(tulle_matfun *plan)
+/*
+ * Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed.
+ * Collective, agreed.
+ */
+static tulle_status matfun_renew(tulle_matfun *plan)
 {
     tulle_status status = TULLE_OK;
     if (!plan->made || plan->structure != plan->given->structure)
@@ -213,7 +217,11 @@ static void renew_norms(tulle_mat *F)
     }
 }
 
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
+/*
+ * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
+ * consumes F.
+ */
+static tulle_status matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
 {
     tulle_status status = asymmetry ? tulle__symmetrise(&F, asymmetry) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
@@ -243,15 +251,14 @@ tulle_status tulle__matfun_report(
     double largest[7] = {
         seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
     tulle__context *context = NULL;
-    tulle_status status = tulle__context_get(comm, &context);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__context_get(comm, &context));
     int threads = tulle__pool_size(context->pool);
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
@@ -301,18 +308,16 @@ struct execution {
 
 static tulle_status reserve(void *context, const tulle__submatrices *more)
 {
-    tulle_status status;
     struct execution *e = context;
     int64_t submatrices = e->count + more->count;
-    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
-    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
+    TULLE_CALL(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
+    TULLE_CALL(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
     for (int64_t k = e->count; k < submatrices; k++) {
         e->below[k] = -INFINITY;
         e->above[k] = INFINITY;
     }
     e->count = submatrices;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
@@ -451,7 +456,7 @@ static tulle_status dense_functions(
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
     if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
     if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
+        status = matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
     else
         tulle_mat_free(made);
     return status;
@@ -500,7 +505,7 @@ tulle_status tulle_matfun_execute(
     tulle_status status = tulle__function_check(function);
     if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__matfun_renew(plan);
+    if (status == TULLE_OK) status = matfun_renew(plan);
     if (status == TULLE_OK) status = tulle__wants_finite(plan->A, "the matrix");
     if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_AUTO)
         status = execute_auto(plan, function, F, &facts, start);

@@ -14,13 +14,13 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/host/blas_names.h"
 #include "base/random.h"
 #include "mat/fetch.h"
 #include "mat/sweep/apply.h"
+#include "tile/element.h"
 
 #ifdef TULLE_HAVE_LAPACK
 void dsygv_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *b,
@@ -43,11 +43,6 @@ struct check {
     double amplification;  /* largest of all submatrices */
     double most, excess;   /* largest difference, and that over the tolerance of its submatrix */
 };
-
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
 
 static const int32_t *rows_of(const struct check *c)
 {
@@ -90,7 +85,8 @@ static void take(struct check *c, const tulle_tile *tile, int64_t local, int64_t
         int64_t k = position(c, tile->colind[e]), width = k < 0 ? 0 : c->start[k + 1] - c->start[k];
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++)
-                c->to[(c->start[k] + q) * n + c->start[i] + r] = value(tile, tile->offset[e] + r * width + q);
+                c->to[(c->start[k] + q) * n + c->start[i] + r] =
+                    tulle__tile_element(tile, tile->offset[e] + r * width + q);
     }
 }
 
@@ -105,7 +101,7 @@ static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, 
         if (c->plan->options.symmetric && k != i) continue;
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++) {
-                double sum = 0, all = 0, got = value(tile, tile->offset[e] + r * width + q);
+                double sum = 0, all = 0, got = tulle__tile_element(tile, tile->offset[e] + r * width + q);
                 for (int64_t l = 0; l < n; l++) {
                     const double both = c->A[l * n + c->start[i] + r] * c->A[l * n + c->start[k] + q];
                     sum += both * c->value[l];
@@ -194,10 +190,7 @@ static tulle_status check_one(struct check *c)
         TULLE_TRY(each_row(c, c->plan->S, take));
     }
     const tulle__pencil_norms norms = {.H = frobenius(c->A, n), .S = c->S ? frobenius(c->S, n) : 1};
-    if (decompose(c)) {
-        status = tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found");
-        goto out;
-    }
+    if (decompose(c)) TULLE_TRY(tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found"));
     (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
     c->worst = 0;

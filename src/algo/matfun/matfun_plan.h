@@ -129,18 +129,6 @@ tulle_status tulle__matfun_check_whole(const tulle_mat *A, const tulle_function 
     const tulle_mat *F, double *error, tulle__checked *checked);
 
 /*
- * Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed.
- * Collective, agreed.
- */
-tulle_status tulle__matfun_renew(tulle_matfun *plan);
-
-/*
- * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
- * consumes F.
- */
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out);
-
-/*
  * *F = (*F + *F^T) / 2, a new matrix in its place, which has the blocks of both and a full block
  * diagonal. *asymmetry, if it is not NULL: |F - F^T| / |F| before. Collective, agreed; after a failure *F
  * stays.

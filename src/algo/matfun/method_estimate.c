@@ -9,8 +9,8 @@
 
 #include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/whole/iterations.h"
-#include "algo/matfun/whole/whole_function.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /* Seconds of one core of 2024. */
 #define CUBE 7e-11
@@ -46,8 +46,7 @@ static double norm_of(const tulle__submatrices *s, const tulle__block_row *row, 
 {
     double sum = 0;
     for (int64_t k = row->offset[e]; k < row->offset[e + 1]; k++) {
-        const double x =
-            s->pattern.A->type == TULLE_F32 ? (double)((const float *)row->val)[k] : ((const double *)row->val)[k];
+        const double x = tulle__element(s->pattern.A->type, row->val, k);
         sum += x * x;
     }
     return sqrt(sum);
@@ -256,6 +255,13 @@ tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, 
     return status;
 }
 
+/* Seconds of the submatrices of a function: steps have a bisection each. */
+static double submatrix_seconds(const tulle__method_estimate *e, const tulle_function *f)
+{
+    const bool step = f->kind == TULLE_FUNCTION_SIGN || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
+    return e->submatrices + (step ? BISECTION * e->count : 0);
+}
+
 tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle_mat *A, const tulle_function *function,
     double filter, int order, tulle__forecast *forecast)
 {
@@ -264,7 +270,7 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     const double tolerance = fmax(filter, A->type == TULLE_F32 ? 1e-5 : 1e-12);
     const struct scalar s = scalar_of(function, order);
     const double mu = s.sign ? function->mu : 0;
-    *forecast = (tulle__forecast){.other = tulle__matfun_submatrix_seconds(e, function)};
+    *forecast = (tulle__forecast){.other = submatrix_seconds(e, function)};
     predict(e, s, EASY_GAP, EASY_GAP, filter, tolerance, forecast);
     if (filter >= FILTER_MOST) forecast->seconds = fmax(forecast->seconds, 2 * forecast->other);
     if (!tulle__matfun_worth_a_try(forecast) || e->columns <= 0) return TULLE_OK;
@@ -275,12 +281,6 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     const double width = fmax(fabs(ritz.low - mu), fabs(ritz.high - mu)), gap = width > 0 ? ritz.nearest / width : 0;
     predict(e, s, most > 0 ? ritz.nearest / most : 0, gap, filter, tolerance, forecast);
     return TULLE_OK;
-}
-
-double tulle__matfun_submatrix_seconds(const tulle__method_estimate *e, const tulle_function *f)
-{
-    const bool step = f->kind == TULLE_FUNCTION_SIGN || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
-    return e->submatrices + (step ? BISECTION * e->count : 0);
 }
 
 bool tulle__matfun_worth_a_try(const tulle__forecast *forecast)

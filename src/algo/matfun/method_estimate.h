@@ -53,9 +53,6 @@ tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, 
 tulle_status tulle__matfun_forecast(const tulle__method_estimate *estimate, const tulle_mat *A,
     const tulle_function *function, double filter, int order, tulle__forecast *forecast);
 
-/* Seconds of the submatrices of a function: steps have a bisection each. */
-double tulle__matfun_submatrix_seconds(const tulle__method_estimate *estimate, const tulle_function *function);
-
 /* AUTO: whether an iteration is worth a try, which ends where its steps take longer than submatrices. */
 bool tulle__matfun_worth_a_try(const tulle__forecast *forecast);
 

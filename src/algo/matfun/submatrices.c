@@ -31,19 +31,13 @@ static int window_columns(tulle_gidx columns, tulle_gidx window)
 
 static tulle_status reserve(tulle__submatrices *s, int64_t more)
 {
-    tulle_status status = TULLE_OK;
-    if (s->count == s->room) {
-        int64_t room = 2 * s->room + 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *s->sub, "submatrices", &s->sub));
-        s->room = room;
-    }
+    TULLE_CALL(tulle__grow(s->count, &s->room, 64, sizeof *s->sub, "submatrices", &s->sub));
     if (s->nindex + more > s->index_room) {
         int64_t room = s->nindex + more + s->index_room / 2;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *s->index, "rows of submatrices", &s->index));
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *s->index, "rows of submatrices", &s->index));
         s->index_room = room;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The patterns of a window's own columns. */
@@ -63,12 +57,11 @@ static int compare_rows(const void *left, const void *right)
 /* Appends the submatrix of the columns c, from `first` on, with group[c] = g. */
 static tulle_status append(tulle__submatrices *s, tulle_gidx first, int count, const int *group, int g, int64_t *mark)
 {
-    tulle_status status;
     const tulle_gidx *cut = tulle__block_rows_cut(&s->pattern);
     int64_t most = 0, stamp = ++s->stamp;
     for (int c = g; c < count; c++)
         if (group[c] == g) most += 1 + tulle__block_row_of(&s->pattern, first + c)->count;
-    TULLE_TRY(reserve(s, most));
+    TULLE_CALL(reserve(s, most));
     tulle__submatrix *sub = &s->sub[s->count];
     *sub = (tulle__submatrix){.cols = s->nindex, .column = (int32_t)(first + g)};
     for (int c = g; c < count; c++)
@@ -90,23 +83,20 @@ static tulle_status append(tulle__submatrices *s, tulle_gidx first, int count, c
     for (int64_t k = 0; k < sub->nrows; k++) sub->n += cut[row[k] + 1] - cut[row[k]];
     s->nindex = sub->rows + sub->nrows;
     s->count++;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Appends the submatrices of a window. */
 static tulle_status form(tulle__submatrices *s, tulle_gidx window, int combine, int64_t *mark)
 {
-    tulle_status status;
     int group[TULLE__WINDOW];
     tulle_gidx first = window_begin(window);
     int count = window_columns(s->pattern.A->layout->row_blocks.count, window);
-    TULLE_TRY(require_window(s, first, count));
-    TULLE_TRY(tulle__combine(&s->pattern, first, count, combine, s->most, group));
+    TULLE_CALL(require_window(s, first, count));
+    TULLE_CALL(tulle__combine(&s->pattern, first, count, combine, s->most, group));
     for (int g = 0; g < count; g++)
-        if (group[g] == g) TULLE_TRY(append(s, first, count, group, g, mark));
-out:
-    return status;
+        if (group[g] == g) TULLE_CALL(append(s, first, count, group, g, mark));
+    return TULLE_OK;
 }
 
 static double work_since(const tulle__submatrices *s, int64_t first)
@@ -187,8 +177,7 @@ static tulle_status limit(tulle__submatrices *s, tulle_gidx windows, int combine
     double best = makespan(s, work, windows), share = sum_of(work, windows) / s->pattern.A->comm->size, most = s->most;
     for (int t = 0; t < TRIES && share < best; t++) {
         s->most = share;
-        tulle_status status = measure(s, windows, combine, work, mark);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(measure(s, windows, combine, work, mark));
         share = sum_of(work, windows) / s->pattern.A->comm->size;
         if (makespan(s, work, windows) >= best) continue;
         best = makespan(s, work, windows);
@@ -204,9 +193,8 @@ static tulle_status limit(tulle__submatrices *s, tulle_gidx windows, int combine
  */
 static tulle_status require_rows(tulle__submatrices *s)
 {
-    tulle_status status = TULLE_OK;
     for (int64_t k = 0; k < s->count; k++)
-        TULLE_TRY(tulle__block_rows_require(&s->pattern, s->sub[k].nrows, s->index + s->sub[k].rows));
+        TULLE_CALL(tulle__block_rows_require(&s->pattern, s->sub[k].nrows, s->index + s->sub[k].rows));
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++) {
             int32_t j = s->index[s->sub[k].cols + c];
@@ -218,8 +206,7 @@ static tulle_status require_rows(tulle__submatrices *s)
                         ", " TULLE__AT ") does not" TULLE__COUNTED,
                         (int64_t)j, (int64_t)row->col[e], (int64_t)row->col[e], (int64_t)j);
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -228,46 +215,38 @@ out:
  */
 static tulle_status publish(tulle__submatrices *s)
 {
-    tulle_status status;
     size_t subs = (size_t)s->count * sizeof *s->sub, indices = (size_t)s->nindex * sizeof *s->index;
-    double *weight = NULL;
-    char *description = NULL;
-    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
-    TULLE_TRY(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
+    TULLE__SCOPED double *weight = NULL;
+    TULLE__SCOPED char *description = NULL;
+    TULLE_CALL(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
+    TULLE_CALL(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
     for (int64_t k = 0; k < s->count; k++) weight[k] = tulle__submatrix_work((double)s->sub[k].n);
     if (subs) memcpy(description, s->sub, subs);
     if (indices) memcpy(description + subs, s->index, indices);
-    TULLE_TRY(tulle__weighted_init(&s->claims, s->pattern.A->comm, s->count, weight, subs + indices, description));
-out:
-    tulle__free(weight);
-    tulle__free(description);
-    return status;
+    return tulle__weighted_init(&s->claims, s->pattern.A->comm, s->count, weight, subs + indices, description);
 }
 
 tulle_status tulle__submatrices_steal(
     tulle__submatrices *s, int owner, int64_t first, int64_t end, tulle__submatrices *stolen)
 {
-    tulle_status status;
     size_t size = sizeof *stolen->sub, subs = (size_t)s->claims.count[owner] * size;
     *stolen = (tulle__submatrices){.count = end - first};
-    TULLE_TRY(tulle__block_rows_init(&stolen->pattern, s->pattern.A));
-    TULLE_TRY(tulle__alloc((size_t)stolen->count, size, "stolen submatrices", &stolen->sub));
-    TULLE_TRY(
+    TULLE_CALL(tulle__block_rows_init(&stolen->pattern, s->pattern.A));
+    TULLE_CALL(tulle__alloc((size_t)stolen->count, size, "stolen submatrices", &stolen->sub));
+    TULLE_CALL(
         tulle__weighted_describe(&s->claims, owner, (size_t)first * size, (size_t)stolen->count * size, stolen->sub));
     const tulle__submatrix *last = &stolen->sub[stolen->count - 1];
     int64_t from = stolen->sub[0].cols;
     stolen->nindex = last->rows + last->nrows - from;
-    TULLE_TRY(
+    TULLE_CALL(
         tulle__alloc((size_t)stolen->nindex, sizeof *stolen->index, "rows of stolen submatrices", &stolen->index));
-    TULLE_TRY(tulle__weighted_describe(&s->claims, owner, subs + (size_t)from * sizeof *stolen->index,
+    TULLE_CALL(tulle__weighted_describe(&s->claims, owner, subs + (size_t)from * sizeof *stolen->index,
         (size_t)stolen->nindex * sizeof *stolen->index, stolen->index));
     for (int64_t k = 0; k < stolen->count; k++) {
         stolen->sub[k].cols -= from;
         stolen->sub[k].rows -= from;
     }
-    TULLE_TRY(require_rows(stolen));
-out:
-    return status;
+    return require_rows(stolen);
 }
 
 tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, int combine)

@@ -177,49 +177,44 @@ out:
 static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k,
     struct tulle__sweep_thread *t, int64_t start, bool *wanted)
 {
-    tulle_status status;
     const tulle__visitor *v = w->visitor;
     tulle__eigen *x = &t->eigen;
     bool done, restored = tulle__sweep_restores(w, k);
-    TULLE_TRY(without_eigenvectors(w, sub, k, x, &done));
-    if (!done) TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
+    TULLE_CALL(without_eigenvectors(w, sub, k, x, &done));
+    if (!done) TULLE_CALL(tulle__eigen_solve(x, sub->n, sub->b));
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
     double least = done ? x->gap.least : x->lambda[0], most = done ? x->gap.most : x->lambda[sub->n - 1];
-    if (!restored) TULLE_TRY(tulle__sweep_compare(w, sub, fmax(fabs(least), fabs(most))));
+    if (!restored) TULLE_CALL(tulle__sweep_compare(w, sub, fmax(fabs(least), fabs(most))));
     t->least = fmin(t->least, least);
     t->most = fmax(t->most, most);
     *wanted = done;
     if (done && v->stepped) v->stepped(v->context, w->base + k, x);
     if (done) return TULLE_OK;
-    if (v->kept && v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
-    TULLE_TRY(visit(w, sub, k, t, wanted));
-out:
-    return status;
+    if (v->kept && v->keep_bytes) TULLE_CALL(keep(w, sub, k, x));
+    return visit(w, sub, k, t, wanted);
 }
 
 static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tulle__sweep_thread *t)
 {
-    tulle_status status;
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
     tulle__sweep_find_columns(w, sub, t);
     if (w->visitor->restore && tulle__sweep_kept(w, k)) {
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
-        TULLE_TRY(visit(w, sub, k, t, &wanted));
+        TULLE_CALL(visit(w, sub, k, t, &wanted));
     } else if (tulle__sweep_restores(w, k)) {
         int64_t start = tulle__clock_ns();
         tulle__reduction_restore(tulle__sweep_reduction(w, k), &t->eigen);
-        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
+        TULLE_CALL(finish(w, sub, k, t, start, &wanted));
     } else {
-        TULLE_TRY(tulle__sweep_gather(w, false, sub, t, sub->n));
-        if (w->plan->S) TULLE_TRY(tulle__sweep_gather(w, true, sub, t, sub->n));
+        TULLE_CALL(tulle__sweep_gather(w, false, sub, t, sub->n));
+        if (w->plan->S) TULLE_CALL(tulle__sweep_gather(w, true, sub, t, sub->n));
         int64_t start = tulle__clock_ns();
-        TULLE_TRY(tulle__eigen_reduce(&t->eigen, sub->n, sub->b, t->column));
-        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
+        TULLE_CALL(tulle__eigen_reduce(&t->eigen, sub->n, sub->b, t->column));
+        TULLE_CALL(finish(w, sub, k, t, start, &wanted));
     }
     if (wanted && w->F) tulle__sweep_place(w, sub, k, t);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 struct computation {
@@ -281,17 +276,15 @@ static tulle_status work_together(struct tulle__sweep_state *w, int threads)
 /* Places of results that are put. */
 static tulle_status prepare_results(struct tulle__sweep_state *w)
 {
-    tulle_status status;
     int64_t values = 0;
-    TULLE_TRY(tulle__alloc((size_t)(w->end - w->begin), sizeof *w->result, "places of results", &w->result));
+    TULLE_CALL(tulle__alloc((size_t)(w->end - w->begin), sizeof *w->result, "places of results", &w->result));
     for (int64_t k = w->begin; k < w->end; k++) {
         w->result[k - w->begin] = values;
         if (tulle__sweep_skips(w, k)) continue;
         values += tulle__sweep_result_values(w, k);
     }
-    if (values) TULLE_TRY(tulle__alloc_zero((size_t)values, w->size, "results for other PEs", &w->results));
-out:
-    return status;
+    if (values) TULLE_CALL(tulle__alloc_zero((size_t)values, w->size, "results for other PEs", &w->results));
+    return TULLE_OK;
 }
 
 /* Rows of F that are not mapped. */
@@ -371,15 +364,13 @@ out:
 /* Submatrices begin .. bound - 1, wave by wave. */
 static tulle_status run_waves(struct tulle__sweep_state *w, tulle__pool *pool, int64_t begin, int64_t bound)
 {
-    tulle_status status = TULLE_OK;
     size_t limit = w->plan->options.memory ? w->plan->options.memory : tulle__memory_left() / 4;
     w->bound = bound;
     for (w->begin = begin; w->begin < bound; w->begin = w->end) {
-        TULLE_TRY(tulle__sweep_choose_wave(w, limit < INT64_MAX ? (int64_t)limit : INT64_MAX));
-        TULLE_TRY(run_wave(w, pool));
+        TULLE_CALL(tulle__sweep_choose_wave(w, limit < INT64_MAX ? (int64_t)limit : INT64_MAX));
+        TULLE_CALL(run_wave(w, pool));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void drop_sweep(struct tulle__sweep_state *w)
@@ -397,16 +388,14 @@ enum { DEVICE_CLAIM = 16 }; /* submatrices of a claim at least, for batches */
 /* Own submatrices, half of the remaining work a claim. */
 static tulle_status run_claims(struct tulle__sweep_state *w, tulle__pool *pool, tulle__weighted *claims)
 {
-    tulle_status status = TULLE_OK;
     int least = w->plan->device ? DEVICE_CLAIM : w->threads;
     for (;;) {
         int64_t first, end;
-        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, least, 0, &first, &end));
+        TULLE_CALL(tulle__weighted_claim(claims, w->comm->rank, .5, least, 0, &first, &end));
         if (first == end) return TULLE_OK;
-        TULLE_TRY(run_waves(w, pool, first, end));
+        TULLE_CALL(run_waves(w, pool, first, end));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* True if memory holds any of a PE's submatrices, with as many columns as rows. */
@@ -442,17 +431,15 @@ out:
 
 static tulle_status append(tulle__stolen *stolen, const tulle__submatrices *batch, int64_t base)
 {
-    tulle_status status = TULLE_OK;
     if (stolen->count == stolen->room) {
         int64_t room = 2 * stolen->room + 8;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->base, "stolen submatrices", &stolen->base));
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *stolen->base, "stolen submatrices", &stolen->base));
         stolen->room = room;
     }
     stolen->base[stolen->count] = base;
     stolen->batch[stolen->count++] = *batch;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__stolen_fini(tulle__stolen *stolen)

@@ -40,8 +40,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (;;) {
         int item = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
         if (item >= p->now->batch->count) return TULLE_OK;
-        tulle_status status = p->step(p, item);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(p->step(p, item));
     }
 }
 
@@ -61,32 +60,28 @@ static const tulle__submatrix *submatrix(const struct pass *p, int item)
 
 static tulle_status gather(struct pass *p, int item)
 {
-    tulle_status status;
     struct tulle__sweep_thread *t = &p->now->item[item];
     tulle__eigen_batch *batch = p->now->batch;
     const tulle__submatrix *sub = submatrix(p, item);
     t->eigen = batch->item[item].eigen;
     tulle__sweep_find_columns(p->w, sub, t);
-    TULLE_TRY(tulle__sweep_gather(p->w, false, sub, t, batch->n));
-    if (batch->pair) TULLE_TRY(tulle__sweep_gather(p->w, true, sub, t, batch->n));
+    TULLE_CALL(tulle__sweep_gather(p->w, false, sub, t, batch->n));
+    if (batch->pair) TULLE_CALL(tulle__sweep_gather(p->w, true, sub, t, batch->n));
     tulle__eigen_batch_fill(batch, item, t->column);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status visit(struct pass *p, int item)
 {
-    tulle_status status;
     const tulle__visitor *v = p->w->visitor;
     const tulle__submatrix *sub = submatrix(p, item);
     tulle__eigen *x = &p->now->batch->item[item].eigen;
     p->now->wanted[item] = false;
-    TULLE_TRY(tulle__eigen_batch_read(p->now->batch, item));
-    TULLE_TRY(tulle__sweep_compare(p->w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
-    TULLE_TRY(v->visit(v->context, sub, p->w->base + p->now->k[item], x, &p->now->wanted[item]));
+    TULLE_CALL(tulle__eigen_batch_read(p->now->batch, item));
+    TULLE_CALL(tulle__sweep_compare(p->w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
+    TULLE_CALL(v->visit(v->context, sub, p->w->base + p->now->k[item], x, &p->now->wanted[item]));
     if (p->now->wanted[item]) tulle__eigen_batch_part(p->now->batch, item);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status place(struct pass *p, int item)
@@ -137,13 +132,12 @@ out:
 /* Room for the integers of `count` submatrices of the queue from `from` on. */
 static tulle_status board(const struct tulle__sweep_state *w, struct flight *f, int64_t from, int count)
 {
-    tulle_status status;
     int64_t numbers = 0;
     for (int i = 0; i < count; i++) {
         const tulle__submatrix *sub = &w->s->sub[w->order[from + i]];
         numbers += sub->nrows + sub->b;
     }
-    TULLE_TRY(tulle__alloc((size_t)numbers, sizeof *f->numbers, "columns of submatrices", &f->numbers));
+    TULLE_CALL(tulle__alloc((size_t)numbers, sizeof *f->numbers, "columns of submatrices", &f->numbers));
     int64_t *next = f->numbers;
     for (int i = 0; i < count; i++) {
         const tulle__submatrix *sub = &w->s->sub[w->order[from + i]];
@@ -152,8 +146,7 @@ static tulle_status board(const struct tulle__sweep_state *w, struct flight *f, 
         f->column[i] = f->item[i].column;
         next += sub->nrows + sub->b;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Number of submatrices of the queue from `from` on that are similar and fit together. */
@@ -174,7 +167,6 @@ static int similar(const struct tulle__sweep_state *w, int64_t from, size_t byte
 /* As many as the device has memory for; *count = 0: for none. The other batch gives way. */
 static tulle_status begin(struct pass *p, tulle__pool *pool, int slot, int64_t from, int *count)
 {
-    tulle_status status = TULLE_OK;
     struct tulle__sweep_state *w = p->w;
     tulle__eigen_batch *batch = &w->plan->device->batch[slot];
     int other = (slot + 1) % TULLE__EIGEN_BATCHES;
@@ -185,14 +177,14 @@ static tulle_status begin(struct pass *p, tulle__pool *pool, int slot, int64_t f
         shape[i][1] = w->s->sub[w->order[from + i]].b;
     }
     while (!fits) {
-        TULLE_TRY(tulle__eigen_batch_begin(
+        TULLE_CALL(tulle__eigen_batch_begin(
             batch, tulle__dense_type(w->plan), w->plan->S != NULL, *count, (const int64_t(*)[2])shape, &fits));
         if (fits) break;
         tulle__eigen_batch_drop(batch);
         if (*count > 1) {
             *count /= 2;
         } else if (!alone) {
-            TULLE_TRY(complete(p, pool, &p->flight[other]));
+            TULLE_CALL(complete(p, pool, &p->flight[other]));
             tulle__eigen_batch_drop(&w->plan->device->batch[other]);
             alone = true;
         } else {
@@ -200,42 +192,39 @@ static tulle_status begin(struct pass *p, tulle__pool *pool, int slot, int64_t f
             break;
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- a wave ---- */
 
 static tulle_status run_batches(struct pass *p, tulle__pool *pool, int64_t *left)
 {
-    tulle_status status = TULLE_OK;
     struct tulle__sweep_state *w = p->w;
     size_t bytes = tulle__memory_left() / 16 < BATCH_BYTES ? tulle__memory_left() / 16 : BATCH_BYTES;
     int slot = 0;
     for (int64_t from = 0; from < w->count;) {
         int count = similar(w, from, bytes);
         struct flight *f = &p->flight[slot];
-        TULLE_TRY(tulle__comm_interrupted(w->comm));
-        if (count) TULLE_TRY(begin(p, pool, slot, from, &count));
+        TULLE_CALL(tulle__comm_interrupted(w->comm));
+        if (count) TULLE_CALL(begin(p, pool, slot, from, &count));
         if (!count) {
             w->report->off_device += !tulle__sweep_restores(w, w->order[from]);
             w->order[(*left)++] = w->order[from++];
             continue;
         }
-        TULLE_TRY(board(w, f, from, count));
+        TULLE_CALL(board(w, f, from, count));
         f->batch = &w->plan->device->batch[slot];
-        TULLE_TRY(run_step(p, pool, f, gather));
+        TULLE_CALL(run_step(p, pool, f, gather));
         int64_t start = tulle__clock_ns();
         tulle__eigen_batch_start(f->batch, f->column); /* the host's devices work here */
         w->report->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
         slot = (slot + 1) % TULLE__EIGEN_BATCHES;
-        TULLE_TRY(complete(p, pool, &p->flight[slot]));
+        TULLE_CALL(complete(p, pool, &p->flight[slot]));
         from += count;
     }
     for (int i = 0; i < TULLE__EIGEN_BATCHES; i++, slot = (slot + 1) % TULLE__EIGEN_BATCHES)
-        TULLE_TRY(complete(p, pool, &p->flight[slot]));
-out:
-    return status;
+        TULLE_CALL(complete(p, pool, &p->flight[slot]));
+    return TULLE_OK;
 }
 
 static void add_work(tulle_device_work *sum, const tulle_device_work *more, int sign)

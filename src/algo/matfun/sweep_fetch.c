@@ -7,18 +7,16 @@
 
 tulle_status tulle__sweep_number_blocks(struct tulle__sweep_state *w)
 {
-    tulle_status status;
     const tulle__block_rows *pattern = &w->s->pattern;
     int64_t blocks = 0;
-    TULLE_TRY(tulle__alloc((size_t)pattern->count, sizeof *w->first, "fetched rows", &w->first));
+    TULLE_CALL(tulle__alloc((size_t)pattern->count, sizeof *w->first, "fetched rows", &w->first));
     for (int64_t k = 0; k < pattern->count; k++) {
         w->first[k] = pattern->row[k].val ? -1 : blocks;
         if (!pattern->row[k].val) blocks += pattern->row[k].count;
     }
-    TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *w->at, "fetched blocks", &w->at));
+    TULLE_CALL(tulle__alloc((size_t)blocks, sizeof *w->at, "fetched blocks", &w->at));
     memset(w->at, 0xff, (size_t)blocks * sizeof *w->at);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status need(struct tulle__sweep_state *w, int32_t slot, int64_t block)
@@ -26,12 +24,7 @@ static tulle_status need(struct tulle__sweep_state *w, int32_t slot, int64_t blo
     enum { WANTED = -2 };
     int64_t *at = &w->at[w->first[slot] + block];
     if (*at != -1) return TULLE_OK;
-    if (w->nneeded == w->needed_room) {
-        int64_t room = 2 * w->needed_room + 1024;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *w->needed, "fetched blocks", &w->needed);
-        if (status != TULLE_OK) return status;
-        w->needed_room = room;
-    }
+    TULLE_CALL(tulle__grow(w->nneeded, &w->needed_room, 1024, sizeof *w->needed, "fetched blocks", &w->needed));
     const tulle__block_row *row = &w->s->pattern.row[slot];
     w->needed[w->nneeded++] = (struct tulle__needed_block){slot, (int32_t)block, row->tile, row->first + block};
     *at = WANTED;
@@ -41,7 +34,6 @@ static tulle_status need(struct tulle__sweep_state *w, int32_t slot, int64_t blo
 /* Blocks of submatrix k that are not mapped, and not needed by others of the wave. */
 static tulle_status need_submatrix(struct tulle__sweep_state *w, int64_t k)
 {
-    tulle_status status = TULLE_OK;
     const tulle__submatrix *sub = &w->s->sub[k];
     const int32_t *R = w->s->index + sub->rows;
     for (int64_t i = 0; i < sub->nrows; i++) {
@@ -54,7 +46,7 @@ static tulle_status need_submatrix(struct tulle__sweep_state *w, int64_t k)
             } else if (row->col[e] > R[q]) {
                 q++;
             } else {
-                TULLE_TRY(need(w, slot, e));
+                TULLE_CALL(need(w, slot, e));
                 e++;
                 q++;
             }
@@ -63,10 +55,9 @@ static tulle_status need_submatrix(struct tulle__sweep_state *w, int64_t k)
     for (int64_t c = 0; c < sub->ncols; c++) {
         int32_t j = w->s->index[sub->cols + c], slot = w->s->pattern.slot[j];
         if (w->first[slot] < 0) continue;
-        for (int64_t e = 0; e < w->s->pattern.row[slot].count; e++) TULLE_TRY(need(w, slot, e));
+        for (int64_t e = 0; e < w->s->pattern.row[slot].count; e++) TULLE_CALL(need(w, slot, e));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t values_of(const struct tulle__sweep_state *w, const struct tulle__needed_block *x)
@@ -94,13 +85,12 @@ int64_t tulle__sweep_result_values(const struct tulle__sweep_state *w, int64_t k
 
 tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limit)
 {
-    tulle_status status = TULLE_OK;
     int64_t bytes = 0;
     w->nneeded = 0;
     for (w->end = w->begin; w->end < w->bound; w->end++) {
         int64_t before = w->nneeded;
         if (tulle__sweep_skips(w, w->end)) continue;
-        if (!tulle__sweep_restores(w, w->end)) TULLE_TRY(need_submatrix(w, w->end));
+        if (!tulle__sweep_restores(w, w->end)) TULLE_CALL(need_submatrix(w, w->end));
         int64_t more = tulle__sweep_result_values(w, w->end) * (int64_t)w->size;
         int64_t each = (int64_t)w->size * (w->plan->S ? 2 : 1);
         for (int64_t k = before; k < w->nneeded; k++) more += values_of(w, &w->needed[k]) * each;
@@ -110,8 +100,7 @@ tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limi
         }
         bytes += more;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int by_place(const void *left, const void *right)

@@ -94,7 +94,7 @@ tulle_status tulle__sweep_number_blocks(struct tulle__sweep_state *w);
 /* As many submatrices from w->begin on as memory allows, at least one. */
 tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limit);
 
-/* Their blocks that are not mapped. Neighbouring blocks of a tile are one range. */
+/* Fetches the blocks of a wave that are not mapped. Neighbouring blocks of a tile are one range. */
 tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w);
 
 /* Needed blocks from number `from` on are not needed any more. */

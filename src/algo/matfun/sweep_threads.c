@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which submatrices all threads of a PE compute together. The largest ones come first. Computing w of them
+ * Submatrices that all threads of a PE compute together. The largest ones come first. Computing w of them
  * by all of T threads takes the time of their sum over a speed-up s < T; the others, one a thread, are then
  * simulated as the queue deals them. The w with the least time is taken: 0 where there are many of one
  * size, all that are much larger than the rest. This is the level of OpenMP in section IV-E of the paper,
@@ -127,19 +127,15 @@ static struct extent narrow_extent(const struct tulle__sweep_state *w, struct ex
 
 static tulle_status make_thread(struct tulle__sweep_state *w, struct tulle__sweep_thread *x, struct extent extent)
 {
-    tulle_status status;
     x->least = INFINITY;
     x->most = -INFINITY;
-    TULLE_TRY(tulle__eigen_init(&x->eigen, tulle__dense_type(w->plan), w->plan->S != NULL, extent.n, extent.b));
-    TULLE_TRY(tulle__alloc((size_t)extent.rows, sizeof *x->start, "rows of a submatrix", &x->start));
-    TULLE_TRY(tulle__alloc((size_t)extent.b, sizeof *x->column, "columns of a submatrix", &x->column));
-out:
-    return status;
+    TULLE_CALL(tulle__eigen_init(&x->eigen, tulle__dense_type(w->plan), w->plan->S != NULL, extent.n, extent.b));
+    TULLE_CALL(tulle__alloc((size_t)extent.rows, sizeof *x->start, "rows of a submatrix", &x->start));
+    return tulle__alloc((size_t)extent.b, sizeof *x->column, "columns of a submatrix", &x->column);
 }
 
 tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most)
 {
-    tulle_status status = TULLE_OK;
     struct extent all = extent_of(w, INT64_MAX), narrow = all;
     size_t each = bytes_of(w, all), left = tulle__memory_left() / 4 * 3;
     int64_t fit = each ? (int64_t)(left / each) : most;
@@ -154,10 +150,9 @@ tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most)
     }
     if (w->threads > w->s->count) w->threads = (int)w->s->count;
     w->narrow = narrow.n;
-    TULLE_TRY(tulle__alloc_zero((size_t)w->threads, sizeof *w->thread, "threads", &w->thread));
-    for (int t = 0; t < w->threads; t++) TULLE_TRY(make_thread(w, &w->thread[t], t ? narrow : all));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)w->threads, sizeof *w->thread, "threads", &w->thread));
+    for (int t = 0; t < w->threads; t++) TULLE_CALL(make_thread(w, &w->thread[t], t ? narrow : all));
+    return TULLE_OK;
 }
 
 void tulle__sweep_drop_threads(struct tulle__sweep_state *w)

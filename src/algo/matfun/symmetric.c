@@ -7,6 +7,7 @@
 
 #include "algo/matfun/matfun_plan.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /* F is the sum of its symmetric part and an antisymmetric one, which are orthogonal. */
 tulle_status tulle__symmetrise(tulle_mat **F, double *asymmetry)
@@ -26,11 +27,6 @@ tulle_status tulle__symmetrise(tulle_mat **F, double *asymmetry)
     return TULLE_OK;
 }
 
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
-
 /* Block (row, column) of the first tile against the same block of the second one, e. */
 static tulle_status same_block(
     const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f, double tolerance, int64_t row)
@@ -42,7 +38,7 @@ static tulle_status same_block(
             ") does not" TULLE__COUNTED,
             row, column, column, row);
     for (int64_t k = 0; k < a->offset[e + 1] - a->offset[e]; k++)
-        if (!(fabs(value(a, a->offset[e] + k) - value(b, b->offset[f] + k)) <= tolerance))
+        if (!(fabs(tulle__tile_element(a, a->offset[e] + k) - tulle__tile_element(b, b->offset[f] + k)) <= tolerance))
             return tulle__fail(TULLE_ERR_ARG,
                 "the matrix is not symmetric: block (" TULLE__AT ", " TULLE__AT
                 ") is not the transpose of block (" TULLE__AT ", " TULLE__AT ")" TULLE__COUNTED,
@@ -57,8 +53,7 @@ static tulle_status same_tile(const tulle_tile *a, const tulle_tile *b, tulle_gi
         for (int64_t e = a->rowptr[r]; e < a->rowptr[r + 1]; e++) {
             while (f < end && b->colind[f] < a->colind[e]) f++;
             bool there = f < end && b->colind[f] == a->colind[e];
-            tulle_status status = same_block(a, e, b, there ? f : -1, tolerance, first + r);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(same_block(a, e, b, there ? f : -1, tolerance, first + r));
         }
     }
     return TULLE_OK;

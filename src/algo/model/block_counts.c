@@ -6,6 +6,7 @@
  * Blocks of C that the filter removes at the end are not known without values; they are counted.
  */
 #include "algo/model/operation_counts.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/blocks/row_blocks.h"
 #include "mat/fetch.h"
@@ -47,23 +48,21 @@ static double size_of(const tulle__block_cuts *cuts, tulle_gidx b)
 
 static tulle_status hold_factor(struct sweep *s)
 {
-    tulle_status status;
     const int64_t tiles = (int64_t)s->B->layout->mt * s->B->layout->nt;
     int64_t blocks = 0;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->fetch, "operation counts", &s->fetch));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->tile, "operation counts", &s->tile));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->base, "operation counts", &s->base));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->fetch, "operation counts", &s->fetch));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->tile, "operation counts", &s->tile));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->base, "operation counts", &s->base));
     for (int64_t t = 0; t < tiles; t++) {
         s->fetch[t].group = -1;
         s->base[t] = blocks;
         blocks += s->B->directory[t].blocks;
     }
-    TULLE_TRY(tulle__alloc_zero((size_t)blocks, sizeof *s->seen_b, "operation counts", &s->seen_b));
+    TULLE_CALL(tulle__alloc_zero((size_t)blocks, sizeof *s->seen_b, "operation counts", &s->seen_b));
     for (int64_t t = 0; t < tiles; t++)
-        TULLE_TRY(tulle__fetch_init(s->B, (int)(t / s->B->layout->nt), (int)(t % s->B->layout->nt), &s->fetch[t]));
-    for (int64_t t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_await(&s->fetch[t], &s->tile[t]));
-out:
-    return status;
+        TULLE_CALL(tulle__fetch_init(s->B, (int)(t / s->B->layout->nt), (int)(t % s->B->layout->nt), &s->fetch[t]));
+    for (int64_t t = 0; t < tiles; t++) TULLE_CALL(tulle__fetch_await(&s->fetch[t], &s->tile[t]));
+    return TULLE_OK;
 }
 
 static void drop_factor(struct sweep *s)
@@ -140,13 +139,7 @@ static void count_block(struct sweep *s, const struct row *row, int64_t e)
 static int64_t from_column(const struct row *row, tulle_gidx column)
 {
     int64_t low = row->tile->rowptr[row->at], high = row->tile->rowptr[row->at + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (row->column + row->tile->colind[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, row->column + row->tile->colind[middle] < column);
     return low;
 }
 
@@ -179,27 +172,23 @@ typedef tulle_status (*row_call)(struct sweep *s, const struct row *row, void *a
 /* Calls for every block row of own tiles of A. */
 static tulle_status each_row(struct sweep *s, row_call call, void *arg)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *from = s->A->layout, *l = s->counts->operands.A->layout;
     s->row = 1;
-    for (int ti = 0; ti < from->mt; ti++)
-        for (int tj = 0; tj < from->nt; tj++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(s->A, ti, tj)) continue;
-            TULLE_TRY(tulle_mat_tile(s->A, ti, tj, &tile));
-            for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++, s->row++) {
-                const tulle_gidx R = from->row_blocks.first[ti] + r;
-                const struct row row = {.tile = &tile,
-                    .at = r,
-                    .i = tulle__layout_find(l->row_blocks.first, l->mt, R),
-                    .column = from->col_blocks.first[tj],
-                    .height = size_of(&from->row_blocks, R),
-                    .least = s->least ? s->least[R] : 0};
-                TULLE_TRY(call(s, &row, arg));
-            }
+    TULLE__EACH_OWN_TILE(s->A, ti, tj) {
+        tulle_tile tile;
+        TULLE_CALL(tulle_mat_tile(s->A, ti, tj, &tile));
+        for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++, s->row++) {
+            const tulle_gidx R = from->row_blocks.first[ti] + r;
+            const struct row row = {.tile = &tile,
+                .at = r,
+                .i = tulle__layout_find(l->row_blocks.first, l->mt, R),
+                .column = from->col_blocks.first[tj],
+                .height = size_of(&from->row_blocks, R),
+                .least = s->least ? s->least[R] : 0};
+            TULLE_CALL(call(s, &row, arg));
         }
-out:
-    return status;
+    }
+    return TULLE_OK;
 }
 
 static tulle_status count_row(struct sweep *s, const struct row *row, void *arg)
@@ -265,33 +254,28 @@ static tulle_status sum_int(tulle_comm *comm, int64_t n, int64_t *x)
 
 static tulle_status add_up(tulle_counts *c, tulle_comm *comm)
 {
-    tulle_status status;
     const tulle__operands *o = &c->operands;
     const int64_t units = (int64_t)o->M * o->K * o->N;
-    TULLE_TRY(sum_real(comm, units, c->work));
-    TULLE_TRY(sum_real(comm, (int64_t)o->M * o->N, c->result));
-    TULLE_TRY(sum_real(comm, TULLE_BLOCK_SIZES, c->block_flops));
+    TULLE_CALL(sum_real(comm, units, c->work));
+    TULLE_CALL(sum_real(comm, (int64_t)o->M * o->N, c->result));
+    TULLE_CALL(sum_real(comm, TULLE_BLOCK_SIZES, c->block_flops));
     for (int x = 0; x < 2; x++) {
-        TULLE_TRY(sum_real(comm, units, c->needed[x]));
-        TULLE_TRY(sum_int(comm, units, c->partial[x]));
-        TULLE_TRY(sum_int(comm, units, c->partial_blocks[x]));
+        TULLE_CALL(sum_real(comm, units, c->needed[x]));
+        TULLE_CALL(sum_int(comm, units, c->partial[x]));
+        TULLE_CALL(sum_int(comm, units, c->partial_blocks[x]));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status find_least(const tulle_mat *A, double filter, double **least)
 {
-    tulle_status status;
     const size_t rows = (size_t)A->layout->row_blocks.count;
-    int64_t *count = NULL;
-    TULLE_TRY(tulle__alloc(rows, sizeof *count, "blocks of rows", &count));
-    TULLE_TRY(tulle__alloc(rows, sizeof **least, "the filter of rows", least));
-    TULLE_TRY(tulle__mat_row_blocks(A, count));
+    TULLE__SCOPED int64_t *count = NULL;
+    TULLE_CALL(tulle__alloc(rows, sizeof *count, "blocks of rows", &count));
+    TULLE_CALL(tulle__alloc(rows, sizeof **least, "the filter of rows", least));
+    TULLE_CALL(tulle__mat_row_blocks(A, count));
     for (size_t r = 0; r < rows; r++) (*least)[r] = tulle__filter_least(filter, count[r], 1);
-out:
-    tulle__free(count);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__counts_count_blocks(
@@ -329,22 +313,20 @@ tulle_status tulle__counts_count_tiles(const tulle_mat *X, tulle_mat *shadow)
     const int64_t tiles = (int64_t)l->mt * l->nt;
     int64_t *count = NULL; /* blocks, then values */
     TULLE_TRY(tulle__alloc_zero(2 * (size_t)tiles, sizeof *count, "operation counts", &count));
-    for (int ti = 0; ti < from->mt; ti++)
-        for (int tj = 0; tj < from->nt; tj++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(X, ti, tj)) continue;
-            TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
-            for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++) {
-                const tulle_gidx R = from->row_blocks.first[ti] + r;
-                const int i = tulle__layout_find(l->row_blocks.first, l->mt, R);
-                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
-                    const tulle_gidx J = from->col_blocks.first[tj] + tile.colind[e];
-                    const int64_t t = (int64_t)i * l->nt + tulle__layout_find(l->col_blocks.first, l->nt, J);
-                    count[t]++;
-                    count[tiles + t] += (int64_t)(size_of(&l->row_blocks, R) * size_of(&l->col_blocks, J));
-                }
+    TULLE__EACH_OWN_TILE(X, ti, tj) {
+        tulle_tile tile;
+        TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
+        for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++) {
+            const tulle_gidx R = from->row_blocks.first[ti] + r;
+            const int i = tulle__layout_find(l->row_blocks.first, l->mt, R);
+            for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
+                const tulle_gidx J = from->col_blocks.first[tj] + tile.colind[e];
+                const int64_t t = (int64_t)i * l->nt + tulle__layout_find(l->col_blocks.first, l->nt, J);
+                count[t]++;
+                count[tiles + t] += (int64_t)(size_of(&l->row_blocks, R) * size_of(&l->col_blocks, J));
             }
         }
+    }
     TULLE_TRY(sum_int(X->comm, 2 * tiles, count));
     for (int64_t t = 0; t < tiles; t++) {
         shadow->directory[t].blocks = count[t];

@@ -53,16 +53,15 @@ static void drop(struct blocks *b)
 /* `degree` blocks of `size` rows and columns in each of `rows` block rows, at least as many. */
 static tulle_status make(int64_t size, int64_t degree, int64_t rows, struct blocks *b)
 {
-    tulle_status status;
     const int64_t area = size * size;
     b->rows = rows < degree ? degree : rows;
     const int64_t blocks = b->rows * degree, stride = b->rows / degree;
-    TULLE_TRY(tulle__alloc((size_t)b->rows + 1, sizeof *b->rowptr, "blocks to measure with", &b->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)b->rows + 1, sizeof *b->cut, "blocks to measure with", &b->cut));
-    TULLE_TRY(tulle__alloc((size_t)blocks + 1, sizeof *b->offset, "blocks to measure with", &b->offset));
-    TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *b->colind, "blocks to measure with", &b->colind));
-    TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *b->norm, "blocks to measure with", &b->norm));
-    TULLE_TRY(tulle__alloc((size_t)(blocks * area), sizeof *b->val, "blocks to measure with", &b->val));
+    TULLE_CALL(tulle__alloc((size_t)b->rows + 1, sizeof *b->rowptr, "blocks to measure with", &b->rowptr));
+    TULLE_CALL(tulle__alloc((size_t)b->rows + 1, sizeof *b->cut, "blocks to measure with", &b->cut));
+    TULLE_CALL(tulle__alloc((size_t)blocks + 1, sizeof *b->offset, "blocks to measure with", &b->offset));
+    TULLE_CALL(tulle__alloc((size_t)blocks, sizeof *b->colind, "blocks to measure with", &b->colind));
+    TULLE_CALL(tulle__alloc((size_t)blocks, sizeof *b->norm, "blocks to measure with", &b->norm));
+    TULLE_CALL(tulle__alloc((size_t)(blocks * area), sizeof *b->val, "blocks to measure with", &b->val));
     for (int64_t r = 0; r <= b->rows; r++) {
         b->rowptr[r] = r * degree;
         b->cut[r] = r * size;
@@ -74,20 +73,18 @@ static tulle_status make(int64_t size, int64_t degree, int64_t rows, struct bloc
                        (int32_t)tulle__random_below(tulle__random_at(1, (uint64_t)size, (uint64_t)e), (uint64_t)stride);
     }
     for (int64_t v = 0; v < blocks * area; v++) b->val[v] = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status place(void *context, int64_t m, int64_t blocks, tulle__csr_result *C)
 {
-    tulle_status status = TULLE_OK;
     struct result *r = context;
     if (!r->rowptr) {
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
-        TULLE_TRY(tulle__alloc((size_t)blocks + 1, sizeof *r->offset, "a product to measure", &r->offset));
-        TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *r->colind, "a product to measure", &r->colind));
-        TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *r->norm, "a product to measure", &r->norm));
-        TULLE_TRY(tulle__alloc((size_t)C->values, sizeof *r->val, "a product to measure", &r->val));
+        TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
+        TULLE_CALL(tulle__alloc((size_t)blocks + 1, sizeof *r->offset, "a product to measure", &r->offset));
+        TULLE_CALL(tulle__alloc((size_t)blocks, sizeof *r->colind, "a product to measure", &r->colind));
+        TULLE_CALL(tulle__alloc((size_t)blocks, sizeof *r->norm, "a product to measure", &r->norm));
+        TULLE_CALL(tulle__alloc((size_t)C->values, sizeof *r->val, "a product to measure", &r->val));
     }
     *C = (tulle__csr_result){.nnz = blocks,
         .values = C->values,
@@ -96,8 +93,7 @@ static tulle_status place(void *context, int64_t m, int64_t blocks, tulle__csr_r
         .offset = r->offset,
         .norm = r->norm,
         .val = r->val};
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status multiply(void *arg, int thread, int nthreads)

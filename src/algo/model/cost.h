@@ -84,7 +84,7 @@ bool tulle__cost_norms_first(const tulle__costs *costs, const tulle__policy *pol
 /* The norms and indices of the tiles that PE `to` multiplies: `seen` has room for [M K + K N], cleared. */
 void tulle__cost_fetch_norms(
     const tulle__costs *costs, const tulle__policy *policy, int to, char *seen, tulle__pe_load *load);
-/* Those of a stolen pair, as if none of them were there already. */
+/* Norms and indices of a stolen pair, as if none of them were there already. */
 double tulle__cost_fetch_stolen_norms(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
 /* Then the blocks of A[i,k] and of B[k,j] for each other. */
 double tulle__cost_fetch_needed(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);

@@ -260,13 +260,11 @@ static tulle_status predict(struct walk *w, const tulle__policy *policy, const t
     TULLE_TRY(tulle__alloc((size_t)o->K, sizeof *k, "model", &k));
     w->p->exact = true;
     for (w->pe = 0; w->pe < w->counts->pes; w->pe++) {
-        if (!run_pe(w, policy, k)) {
-            status = tulle__fail(TULLE_ERR_LIMIT,
+        if (!run_pe(w, policy, k))
+            TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT,
                 "devices of %.0f bytes do not hold the tiles of one product of PE %d: smaller tiles (--tiles) take "
                 "less",
-                w->model.memory, w->pe);
-            goto out;
-        }
+                w->model.memory, w->pe));
         add_pe(w, &compute);
     }
     w->p->suits = true;
@@ -301,8 +299,7 @@ tulle_status tulle_predict_devices(const tulle_counts *counts, const tulle_predi
         struct walk w = {.counts = counts, .model = model, .batch = prediction->batch, .p = &p};
         if (steps || w.batch < 1) w.batch = 1;
         if (counts->sparse && w.batch > PAIRS_MOST) w.batch = PAIRS_MOST;
-        tulle_status status = predict(&w, policy, prediction);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(predict(&w, policy, prediction));
     }
     *out = p;
     return TULLE_OK;

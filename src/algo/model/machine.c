@@ -160,13 +160,12 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     if (TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
     tulle_machine m = {.threads = 0};
-    tulle_status status = resolve_kept(&path, threads, room, sizeof room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(resolve_kept(&path, threads, room, sizeof room));
     FILE *f = fopen(path, "r");
     if (!f)
         return tulle__fail(
             TULLE_ERR_IO, "%s: %s%s", path, strerror(errno), path == room ? "; run `tulle calibrate`" : "");
-    status = read_lines(f, path, &m);
+    tulle_status status = read_lines(f, path, &m);
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
         status = tulle__fail(TULLE_ERR_STATE, "%s: the figures are for %d threads, not %d", path, m.threads, threads);
@@ -204,8 +203,7 @@ tulle_status tulle_machine_try(const char *path, int threads)
 {
     if (TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
-    tulle_status status = resolve(&path, threads, room, sizeof room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(resolve(&path, threads, room, sizeof room));
     make_folders(path);
     return tulle__new_file_try(path);
 }
@@ -215,19 +213,17 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
     char room[4096], text[4096];
     tulle__new_file file;
-    tulle_status status = resolve(&path, m->threads, room, sizeof room);
-    if (status == TULLE_OK && path == room) status = is_of_this_kind(m, path);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(resolve(&path, m->threads, room, sizeof room));
+    if (path == room) TULLE_CALL(is_of_this_kind(m, path));
     FILE *f = fmemopen(text, sizeof text, "w");
     if (!f) return tulle__fail(TULLE_ERR_MEMORY, "out of memory for a machine's figures");
     put_fields(m, f);
     long bytes = ftell(f);
     if (fclose(f) || bytes < 0) return tulle__fail(TULLE_ERR_OVERFLOW, "%s: a machine has too many figures", path);
     make_folders(path);
-    status = tulle__new_file_open(path, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__new_file_write(&file, text, (size_t)bytes);
-    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    TULLE_CALL(tulle__new_file_open(path, &file));
+    tulle_status status = tulle__new_file_write(&file, text, (size_t)bytes);
+    if (status == TULLE_OK) return tulle__new_file_close(&file);
     tulle__new_file_abort(&file);
     return status;
 }

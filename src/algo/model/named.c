@@ -63,19 +63,17 @@ out:
 /* Sums over all PEs, as fractions. */
 static tulle_status count_all(const tulle_mat *A, const tulle_layout *l, double *named)
 {
-    tulle_status status;
     int64_t tiles = (int64_t)l->mt * l->nt;
-    TULLE_TRY(count_here(A, l, named));
+    TULLE_CALL(count_here(A, l, named));
     for (int64_t t = 0; t < 2 * tiles; t += CELLS)
-        TULLE_TRY(tulle_comm_reduce_real(
+        TULLE_CALL(tulle_comm_reduce_real(
             A->comm, TULLE_SUM, (int)(2 * tiles - t < CELLS ? 2 * tiles - t : CELLS), named + t));
     for (int64_t t = 0; t < tiles; t++) {
         int k = (int)(t % l->nt);
         double rows = (double)(l->col_cut[k + 1] - l->col_cut[k]);
         named[t] = rows > 0 && named[t] < rows ? named[t] / rows : 1;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *l, double **out)

@@ -183,8 +183,7 @@ static void finish(tulle_counts *c, int counted)
 
 tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts)
 {
-    tulle_status status = make(operands, pes, counts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make(operands, pes, counts));
     (*counts)->sparse = operands->C->kind != TULLE_DENSE;
     (*counts)->type = operands->C->type;
     (*counts)->effective_cols = (double)operands->C->layout->n;

@@ -214,9 +214,8 @@ tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *mach
         return TULLE_ERR_ARG;
     const tulle__policy *policy = NULL;
     tulle__costs c;
-    tulle_status status = tulle__costs_init(counts, machine, options, &c);
-    if (status != TULLE_OK) return status;
-    status = predict(&c, alg, true, prediction, &policy);
+    TULLE_CALL(tulle__costs_init(counts, machine, options, &c));
+    tulle_status status = predict(&c, alg, true, prediction, &policy);
     tulle__costs_fini(&c);
     return status;
 }
@@ -264,10 +263,9 @@ tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine
     tulle__costs c;
     tulle__pe_load *load = NULL;
     tulle_prediction p;
-    tulle_status status = tulle__costs_init(counts, machine, options, &c);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__costs_init(counts, machine, options, &c));
     const tulle__policy *policy;
-    status = predict(&c, alg, true, &p, &policy);
+    tulle_status status = predict(&c, alg, true, &p, &policy);
     if (status == TULLE_OK) {
         c.batch = p.batch;
         c.lookahead = lookahead_of(&c, policy);

@@ -29,11 +29,10 @@ static void drop_sample(struct sample *s)
 /* `degree` entries a row: equidistant, or one run from the diagonal on. */
 static tulle_status make_sample(int rows, int degree, int run, struct sample *s)
 {
-    tulle_status status;
     s->rows = rows;
-    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *s->rowptr, "a tile to measure with", &s->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->colind, "a tile to measure with", &s->colind));
-    TULLE_TRY(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->val, "a tile to measure with", &s->val));
+    TULLE_CALL(tulle__alloc((size_t)rows + 1, sizeof *s->rowptr, "a tile to measure with", &s->rowptr));
+    TULLE_CALL(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->colind, "a tile to measure with", &s->colind));
+    TULLE_CALL(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->val, "a tile to measure with", &s->val));
     int stride = rows / degree;
     for (int64_t r = 0; r <= rows; r++) s->rowptr[r] = r * degree;
     for (int r = 0; r < rows; r++)
@@ -46,8 +45,7 @@ static tulle_status make_sample(int rows, int degree, int run, struct sample *s)
                                        tulle__random_at(1, (uint64_t)degree, (uint64_t)at), (uint64_t)stride);
             s->val[at] = 1;
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle__csr tile_of(const struct sample *s)
@@ -61,8 +59,7 @@ tulle_status tulle__time_best(
     double time[TULLE__REPEATS_MOST];
     for (int r = 0; r < repeats; r++) {
         double start = tulle__clock_seconds();
-        tulle_status status = tulle__pool_run(pool, body, arg);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__pool_run(pool, body, arg));
         double t = tulle__clock_seconds() - start;
         int at = r;
         for (; at > 0 && time[at - 1] > t; at--) time[at] = time[at - 1];
@@ -138,16 +135,14 @@ struct result {
 
 static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
-    tulle_status status = TULLE_OK;
     struct result *r = context;
     if (!r->rowptr) {
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->colind, "a product to measure", &r->colind));
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->val, "a product to measure", &r->val));
+        TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *r->colind, "a product to measure", &r->colind));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *r->val, "a product to measure", &r->val));
     }
     *C = (tulle__csr_result){.nnz = nnz, .rowptr = r->rowptr, .colind = r->colind, .val = r->val};
-out:
-    return status;
+    return TULLE_OK;
 }
 
 struct sparse_run {

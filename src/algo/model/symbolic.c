@@ -29,15 +29,13 @@ struct count {
 
 static tulle_status hold_factor(struct count *x)
 {
-    tulle_status status;
     int tiles = x->B->layout->mt;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "operation counts", &x->fetch));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "operation counts", &x->tile));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "operation counts", &x->fetch));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "operation counts", &x->tile));
     for (int t = 0; t < tiles; t++) x->fetch[t].group = -1;
-    for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_init(x->B, t, 0, &x->fetch[t]));
-    for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_await(&x->fetch[t], &x->tile[t]));
-out:
-    return status;
+    for (int t = 0; t < tiles; t++) TULLE_CALL(tulle__fetch_init(x->B, t, 0, &x->fetch[t]));
+    for (int t = 0; t < tiles; t++) TULLE_CALL(tulle__fetch_await(&x->fetch[t], &x->tile[t]));
+    return TULLE_OK;
 }
 
 /* Advances to the entries of each row of B in tile column j, after those of j - 1. */
@@ -129,8 +127,7 @@ static tulle_status count_column(struct count *x, int j)
     for (int t = 0; t < x->A->layout->mt; t++) {
         tulle_tile tile;
         if (!tulle__tile_is_mine(x->A, t, 0)) continue;
-        tulle_status status = tulle_mat_tile(x->A, t, 0, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(x->A, t, 0, &tile));
         for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
             int at = tulle__layout_find(l->row_cut, l->mt, x->A->layout->row_cut[t] + r);
             if (at != i)
@@ -145,7 +142,6 @@ static tulle_status count_column(struct count *x, int j)
 
 static tulle_status make_room(struct count *x)
 {
-    tulle_status status;
     tulle_counts *c = x->counts;
     const tulle__operands *o = &c->operands;
     size_t units = (size_t)o->M * (size_t)o->K * (size_t)o->N, K = (size_t)o->K, rows = (size_t)x->B->layout->m;
@@ -153,34 +149,30 @@ static tulle_status make_room(struct count *x)
     for (int j = 0; j < o->N; j++)
         if (tulle__tile_cols(o->C, j) > widest) widest = tulle__tile_cols(o->C, j);
     for (int which = 0; which < 2; which++) {
-        TULLE_TRY(tulle__alloc_zero(units, sizeof **c->partial, "operation counts", &c->partial[which]));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].k));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].first));
+        TULLE_CALL(tulle__alloc_zero(units, sizeof **c->partial, "operation counts", &c->partial[which]));
+        TULLE_CALL(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].k));
+        TULLE_CALL(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].first));
     }
     for (int m = 0; m < 3; m++)
-        TULLE_TRY(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "operation counts", &x->mark[m]));
-    TULLE_TRY(tulle__alloc(K + 1, sizeof *x->start, "operation counts", &x->start));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->from, "operation counts", &x->from));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->to, "operation counts", &x->to));
-out:
-    return status;
+        TULLE_CALL(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "operation counts", &x->mark[m]));
+    TULLE_CALL(tulle__alloc(K + 1, sizeof *x->start, "operation counts", &x->start));
+    TULLE_CALL(tulle__alloc_zero(rows, sizeof *x->from, "operation counts", &x->from));
+    return tulle__alloc_zero(rows, sizeof *x->to, "operation counts", &x->to);
 }
 
 static tulle_status add_up(struct count *x)
 {
-    tulle_status status = TULLE_OK;
     tulle_counts *c = x->counts;
     const tulle__operands *o = &c->operands;
     int64_t units = (int64_t)o->M * o->K * o->N, tiles = (int64_t)o->M * o->N;
     for (int which = 0; which < 2; which++)
         for (int64_t u = 0; u < units; u += CELLS)
-            TULLE_TRY(tulle_comm_reduce_int(
+            TULLE_CALL(tulle_comm_reduce_int(
                 x->A->comm, TULLE_SUM, (int)(units - u < CELLS ? units - u : CELLS), c->partial[which] + u));
     for (int64_t t = 0; t < tiles; t += CELLS)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle_comm_reduce_real(x->A->comm, TULLE_SUM, (int)(tiles - t < CELLS ? tiles - t : CELLS), c->result + t));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__counts_count_result(tulle_counts *counts, const tulle_mat *A, const tulle_mat *B)

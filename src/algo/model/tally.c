@@ -78,8 +78,7 @@ static tulle_status add_work(
         int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
         tulle_gidx first = A->layout->col_cut[tj];
         if (!tulle__tile_is_mine(A, ti, tj)) continue;
-        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, ti, tj, &tile));
         for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, at++, row++) {
             int i = -1, k = 0;
             for (; *at < tile.rowptr[r + 1] && first + tile.colind[*at] < b->from + b->rows; ++*at) {
@@ -107,8 +106,7 @@ static tulle_status start_rows(const tulle_mat *A, int64_t *at, int64_t *rows)
         tulle_tile tile;
         int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
         if (!tulle__tile_is_mine(A, ti, tj)) continue;
-        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, ti, tj, &tile));
         for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, ++*rows)
             if (at) at[*rows] = tile.rowptr[r];
     }

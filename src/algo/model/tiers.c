@@ -41,8 +41,7 @@ static tulle_status time_gets(
     for (int n = 0; n < gets; n++) {
         int group = tulle__comm_group(comm);
         tulle__get(comm, group, from, 0, to, bytes);
-        tulle_status status = tulle__wait(comm, group);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__wait(comm, group));
     }
     *seconds = (double)(tulle__now(comm) - start) * 1e-9 / gets;
     return TULLE_OK;
@@ -83,30 +82,28 @@ static double range_cost(const double *seconds, double bandwidth)
 static tulle_status measure(
     tulle_comm *comm, const struct member *all, tulle_distance distance, void *room, tulle_tier *tier)
 {
-    tulle_status status = TULLE_OK;
     int partner = partner_of(comm, all, distance);
     double worst[2 + LISTS], t;
     for (int i = 0; i < 2 + LISTS; i++) worst[i] = partner < 0 ? 0 : 1e300;
     for (int r = 0; r < ROUNDS; r++) {
-        TULLE_TRY(tulle_comm_barrier(comm));
+        TULLE_CALL(tulle_comm_barrier(comm));
         if (partner < 0) continue;
-        TULLE_TRY(time_gets(comm, &all[partner].block, room, sizeof(uint64_t), SMALL_GETS, &t));
+        TULLE_CALL(time_gets(comm, &all[partner].block, room, sizeof(uint64_t), SMALL_GETS, &t));
         if (t < worst[0]) worst[0] = t;
-        TULLE_TRY(time_gets(comm, &all[partner].block, room, LARGE, LARGE_GETS, &t));
+        TULLE_CALL(time_gets(comm, &all[partner].block, room, LARGE, LARGE_GETS, &t));
         if (t < worst[1]) worst[1] = t;
         for (int l = 0; l < LISTS; l++) {
-            TULLE_TRY(time_list(comm, &all[partner].block, room, list_ranges[l], &t));
+            TULLE_CALL(time_list(comm, &all[partner].block, room, list_ranges[l], &t));
             if (t < worst[2 + l]) worst[2 + l] = t;
         }
     }
-    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 2 + LISTS, worst));
+    TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_MAX, 2 + LISTS, worst));
     if (worst[0] > 0) {
         *tier = (tulle_tier){
             .latency = worst[0], .bandwidth = LARGE / (worst[1] > worst[0] ? worst[1] - worst[0] : worst[1])};
         tier->range = range_cost(worst + 2, tier->bandwidth);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status measure_all(tulle_comm *comm, tulle_machine *machine)

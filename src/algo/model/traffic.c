@@ -90,13 +90,12 @@ static void share_partials(const tulle__costs *c, tulle__pe_load *load)
 
 tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
 {
-    tulle_status status = TULLE_OK;
-    char *seen = NULL;
+    TULLE__SCOPED char *seen = NULL;
     const tulle__operands *o = &c->counts->operands;
     int batch = c->batch;
     const size_t tiles = (size_t)o->M * (size_t)o->K + (size_t)o->K * (size_t)o->N;
     const bool norms = tulle__cost_norms_first(c, policy);
-    if (norms) TULLE_TRY(tulle__alloc(tiles, 1, "model", &seen));
+    if (norms) TULLE_CALL(tulle__alloc(tiles, 1, "model", &seen));
     for (int pe = 0; pe < c->counts->pes; pe++) {
         load[pe].accumulate += tulle__cost_scaling(c, policy, pe);
         if (norms) {
@@ -120,9 +119,7 @@ tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *poli
         l->communicate = l->push + not_hidden(c, l);
         l->total = l->compute + l->communicate + l->accumulate;
     }
-out:
-    tulle__free(seen);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- step by step ---- */

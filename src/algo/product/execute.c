@@ -117,25 +117,23 @@ out:
 
 static tulle_status begin(tulle__exec *x, tulle_product *plan)
 {
-    tulle_status status;
     size_t group = (size_t)plan->group;
     int64_t copied = 0;
     const tulle__waiting waiting = {tulle__inbox_serve, &x->inbox, plan->lookahead};
-    TULLE_TRY(tulle__jobs_init(x));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->room, "jobs", &x->room));
-    TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
+    TULLE_CALL(tulle__jobs_init(x));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->room, "jobs", &x->room));
+    TULLE_CALL(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
     tulle__kernel_begin(plan->comm);
-    TULLE_TRY(tulle__sources_begin(plan->sources->top, &waiting, &copied));
+    TULLE_CALL(tulle__sources_begin(plan->sources->top, &waiting, &copied));
     tulle__work_copy(&x->inbox.work, copied);
-    TULLE_TRY(x->sink->begin(x));
+    TULLE_CALL(x->sink->begin(x));
     tulle__work_end(&x->inbox.work);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void end(tulle__exec *x)
@@ -156,16 +154,14 @@ static void end(tulle__exec *x)
 /* All contributions to own tiles of C are there. */
 static tulle_status finish(tulle__exec *x)
 {
-    tulle_status status;
     tulle_product *plan = x->plan;
     int64_t start = tulle__kernel_begin(plan->comm);
-    TULLE_TRY(plan->runner->ops->finish(plan->runner));
-    TULLE_TRY(x->sink->finish(x));
+    TULLE_CALL(plan->runner->ops->finish(plan->runner));
+    TULLE_CALL(x->sink->finish(x));
     int64_t end = tulle__work_end(&x->inbox.work);
     x->inbox.accumulate_ns += end - start;
     if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -194,21 +190,19 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
 /* Everything between the first and the last meeting. */
 static tulle_status execute(tulle__exec *x)
 {
-    tulle_status status;
     tulle_product *plan = x->plan;
     if (!x->inbox.reuse) tulle__plan_forget(plan);
-    TULLE_TRY(begin(x, plan));
-    TULLE_TRY(run_jobs(x));
-    if (!TULLE__PLANTED(missed_drain)) TULLE_TRY(receive_rest(x));
-    TULLE_TRY(finish(x));
+    TULLE_CALL(begin(x, plan));
+    TULLE_CALL(run_jobs(x));
+    if (!TULLE__PLANTED(missed_drain)) TULLE_CALL(receive_rest(x));
+    TULLE_CALL(finish(x));
     int64_t start = tulle__now(plan->comm);
-    if (x->publishes) TULLE_TRY(tulle__mat_publish(plan->operands.C));
-    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_JOIN, x));
-    if (!x->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
+    if (x->publishes) TULLE_CALL(tulle__mat_publish(plan->operands.C));
+    TULLE_CALL(tulle__stages_at(plan, TULLE__STAGE_JOIN, x));
+    if (!x->publishes && plan->comm->size > 1) TULLE_CALL(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(plan->comm) - start;
     x->feed->met(x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Operands' rows must ascend, those of C where they are added to. Agreed. */
@@ -224,11 +218,10 @@ static tulle_status order_operands(const tulle_product *plan)
 static tulle_status renew_operands(tulle__exec *x, tulle_product *plan)
 {
     const tulle__operands before = plan->operands;
-    tulle_status status = order_operands(plan);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(order_operands(plan));
     tulle__plan_sees(plan, plan->A, plan->B, plan->C);
     plan->ways.copied = 0;
-    status = tulle__stages_at(plan, TULLE__STAGE_RENEW, x);
+    tulle_status status = tulle__stages_at(plan, TULLE__STAGE_RENEW, x);
     if (status != TULLE_OK) plan->operands = before;
     return status;
 }

@@ -42,24 +42,20 @@ tulle_status tulle_product_explain(const tulle_mat *A, const tulle_mat *B, int r
         return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle_tile a, b;
     tulle__context *context = NULL;
-    tulle_status status;
     TULLE__ENTER(A->comm);
-    TULLE_TRY(tulle_comm_agree(A->comm, TULLE_OK)); /* nobody passes NULL */
-    TULLE_TRY(check(A, B));
-    TULLE_TRY(tulle__mat_has_tiles(A));
-    TULLE_TRY(tulle__mat_has_tiles(B));
-    TULLE_TRY(tulle__context_get(A->comm, &context));
-    TULLE_TRY(tulle_mat_tile(A, 0, 0, &a));
-    TULLE_TRY(tulle_mat_tile(B, 0, 0, &b));
+    TULLE_CALL(tulle_comm_agree(A->comm, TULLE_OK)); /* nobody passes NULL */
+    TULLE_CALL(check(A, B));
+    TULLE_CALL(tulle__mat_has_tiles(A));
+    TULLE_CALL(tulle__mat_has_tiles(B));
+    TULLE_CALL(tulle__context_get(A->comm, &context));
+    TULLE_CALL(tulle_mat_tile(A, 0, 0, &a));
+    TULLE_CALL(tulle_mat_tile(B, 0, 0, &b));
     const int isa = isa_of(context->kernels);
     if (isa < 0 || !a.nnz || !b.nnz) {
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no product to explain: %s",
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no product to explain: %s",
             isa < 0 ? "nothing is computed here" : "C is empty");
-        goto out;
     }
     tulle__spgemm_pair pair = {.A = tulle__tile_csr(&a), .B = tulle__tile_csr(&b), .scale = 1};
     const tulle__spgemm_task task = {.type = A->type, .m = A->layout->m, .n = B->layout->n, .npairs = 1, .pair = &pair};
-    status = tulle__spgemm_explain((tulle__isa)isa, context->pool, &task, reps, mechanism);
-out:
-    return status;
+    return tulle__spgemm_explain((tulle__isa)isa, context->pool, &task, reps, mechanism);
 }

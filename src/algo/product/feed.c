@@ -6,7 +6,6 @@
 #include "algo/product/source/delegation.h"
 #include "algo/product/source/panel.h"
 #include "algo/steal/steal.h"
-#include "base/error.h"
 
 static void no_fini(tulle__exec *x)
 {

@@ -14,18 +14,16 @@
 
 tulle_status tulle__jobs_init(tulle__exec *x)
 {
-    tulle_status status;
     size_t group = (size_t)x->plan->group;
-    TULLE_TRY(x->feed->init(x));
+    TULLE_CALL(x->feed->init(x));
     x->depth = x->feed->depth(x);
-    TULLE_TRY(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
+    TULLE_CALL(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
     for (int d = 0; d < x->depth; d++) {
-        TULLE_TRY(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));
-        TULLE_TRY(tulle__alloc_zero(group, sizeof(tulle__fetch), "jobs", &x->ring[d].a));
-        TULLE_TRY(tulle__alloc_zero(group, sizeof(tulle__fetch), "jobs", &x->ring[d].b));
+        TULLE_CALL(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));
+        TULLE_CALL(tulle__alloc_zero(group, sizeof(tulle__fetch), "jobs", &x->ring[d].a));
+        TULLE_CALL(tulle__alloc_zero(group, sizeof(tulle__fetch), "jobs", &x->ring[d].b));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__jobs_drop(tulle__exec *x)
@@ -59,7 +57,6 @@ static tulle__wanted wanted(const tulle__job *job, tulle__factor factor, int n)
 /* Starts the fetches of the job that has been written into the free record. */
 static tulle_status start_job(tulle__exec *x, tulle__job *job)
 {
-    tulle_status status = TULLE_OK;
     tulle_product *plan = x->plan;
     int64_t start = tulle__now(plan->comm);
     int nk = job->nk;
@@ -70,9 +67,9 @@ static tulle_status start_job(tulle__exec *x, tulle__job *job)
         tulle__wanted a = wanted(job, TULLE__FACTOR_A, n), b = wanted(job, TULLE__FACTOR_B, n);
         if (TULLE__PLANTED(swapped_k)) b.k = plan->operands.K - 1 - b.k;
         job->b[n] = (tulle__fetch){.group = -1};
-        TULLE_TRY(tulle__source_start(plan->sources->top, &a, &job->a[n]));
+        TULLE_CALL(tulle__source_start(plan->sources->top, &a, &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        TULLE_TRY(tulle__source_start(plan->sources->top, &b, &job->b[n]));
+        TULLE_CALL(tulle__source_start(plan->sources->top, &b, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     if (job->delegation)
@@ -80,25 +77,22 @@ static tulle_status start_job(tulle__exec *x, tulle__job *job)
     else
         x->ahead += job->remote;
     x->communicate_ns += tulle__now(plan->comm) - start;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__jobs_start(tulle__exec *x)
 {
-    tulle_status status = TULLE_OK;
     while (x->filled < x->depth) {
         int got = 0;
         tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
         job->delegation = NULL;
         job->amount = 1;
         job->done = 0;
-        TULLE_TRY(x->feed->next(x, job, &got));
+        TULLE_CALL(x->feed->next(x, job, &got));
         if (!got) break;
-        TULLE_TRY(start_job(x, job));
+        TULLE_CALL(start_job(x, job));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__jobs_end(tulle__exec *x)

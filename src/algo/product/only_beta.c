@@ -2,7 +2,6 @@
 #include "algo/product/only_beta.h"
 
 #include "algo/product/run/runner.h"
-#include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/mat_resident.h"
 #include "tile/tile_blocks.h"
@@ -21,13 +20,11 @@ static void scale_tile(const tulle_mat *C, const tulle_own_tile *own, double bet
 static int64_t scale(tulle_mat *C, double beta)
 {
     int64_t entries = 0;
-    for (int i = 0; i < C->layout->mt; i++)
-        for (int j = 0; j < C->layout->nt; j++) {
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            const tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
-            entries += own.nnz;
-            if (beta != 1 && !tulle__is_shape_only(C->comm)) scale_tile(C, &own, beta);
-        }
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        const tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
+        entries += own.nnz;
+        if (beta != 1 && !tulle__is_shape_only(C->comm)) scale_tile(C, &own, beta);
+    }
     return entries;
 }
 

@@ -8,9 +8,7 @@
 #include "algo/option_values.h"
 #include "algo/product/plan/block_kernels.h"
 #include "algo/product/plan/block_plan.h"
-#include "algo/product/plan/check_operands.h"
-#include "algo/product/plan/check_options.h"
-#include "algo/product/plan/check_selection.h"
+#include "algo/product/plan/checks.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/compressed_product.h"
 #include "algo/product/plan/sources.h"
@@ -138,34 +136,31 @@ static void tell_runner(tulle_product *plan)
 static tulle_status prepare(tulle_product *plan)
 {
     if (tulle__compressed_takes(plan->A, plan->B, plan->C)) return tulle__compressed_product_new(plan);
-    tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    TULLE_TRY(tulle__stages_open(plan));
+    TULLE_CALL(tulle__stages_open(plan));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
-    TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
-    TULLE_TRY(tulle__block_kernels_choose(plan->comm, plan->options.machine, o, &plan->like.kernels));
-    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_ARRANGE, NULL));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__targets_find(plan)));
+    TULLE_CALL(tulle__block_kernels_choose(plan->comm, plan->options.machine, o, &plan->like.kernels));
+    TULLE_CALL(tulle__stages_at(plan, TULLE__STAGE_ARRANGE, NULL));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle__targets_find(plan)));
     tell_runner(plan);
     tulle_product_alg alg = plan->options.alg;
     int predicted = to_be_predicted(plan);
-    if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
+    if (predicted || !plan->direct) TULLE_CALL(tulle__choose(plan, predicted, &alg));
     plan->asked = tulle__policy_of(alg);
-    if (alg == TULLE_PRODUCT_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
+    if (alg == TULLE_PRODUCT_CANNON) TULLE_CALL(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__stages_go_together(plan, false)));
-    TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
-    TULLE_TRY(tulle__plan_connect(plan));
-    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_READY, NULL));
-out:
-    return status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle__stages_go_together(plan, false)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, make_blocks(plan)));
+    TULLE_CALL(tulle__plan_connect(plan));
+    return tulle__stages_at(plan, TULLE__STAGE_READY, NULL);
 }
 
 static void describe(tulle_product *plan)

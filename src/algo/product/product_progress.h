@@ -19,7 +19,7 @@ typedef struct tulle__product_progress {
 tulle__product_progress tulle__product_progress_range(const tulle_product *plan, int64_t jobs);
 
 /*
- * That many more are done; never more than there are, where only the mean of what PEs will do is
+ * Counts jobs that are done; never more than there are, where only the mean of what PEs will do is
  * known.
  */
 static inline void tulle__product_progress_done(tulle__product_progress *progress, int64_t jobs)

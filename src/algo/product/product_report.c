@@ -142,12 +142,12 @@ static int64_t network_of(const tulle_product *plan)
 tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *x, int64_t elapsed,
     const tulle__counters *moved, tulle_product_report *report)
 {
-    tulle_status status;
     int size = plan->comm->size;
     const tulle__phase_figures range = tulle__phases_figures(plan);
     const tulle_gemm_blocks none = {.rows = 0}, *blocks = plan->order ? &plan->order->shape : &none;
-    double mine[FACTS], *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)size * FACTS, sizeof *all, "report", &all));
+    TULLE__SCOPED double *all = NULL;
+    double mine[FACTS];
+    TULLE_CALL(tulle__alloc((size_t)size * FACTS, sizeof *all, "report", &all));
     mine[SECONDS] = (double)elapsed * 1e-9;
     mine[COMPUTE] = (double)x->compute_ns * 1e-9;
     mine[COMMUNICATE] = (double)x->communicate_ns * 1e-9;
@@ -187,7 +187,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[UNFETCHED_BYTES] = (double)unfetched.bytes;
     mine[REFUSED] = done.refused;
     mine[HITS] = (double)(done.hits - before.hits);
-    TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
+    TULLE_CALL(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_imbalance work = spread_of(all + WORK, size, FACTS);
     *report = (tulle_product_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
         .compute = spread_of(all + COMPUTE, size, FACTS),
@@ -236,7 +236,5 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         report->blocks.bytes[c] = sum_of(all + BLOCK_UP_BYTES + c, size, FACTS);
         report->device.copy_seconds[c] = spread_of(all + UP_SECONDS + c, size, FACTS).mean * size;
     }
-out:
-    tulle__free(all);
-    return status;
+    return TULLE_OK;
 }

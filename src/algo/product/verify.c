@@ -114,8 +114,7 @@ static tulle_status sample_row(const tulle_mat *A, const tulle_mat *B, const tul
 {
     int64_t at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
-    tulle_status status = row_structure(A, B, r, columns);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(row_structure(A, B, r, columns));
     const int64_t *list = columns->list, count = columns->count;
     int64_t e = c->rowptr ? c->rowptr[local] : 0, end = c->rowptr ? c->rowptr[local + 1] : 0;
     while (at < count && list[at] < lo) at++;
@@ -137,26 +136,22 @@ static tulle_status check_structure(
     tulle_status status = TULLE_OK;
     struct columns columns = {.list = NULL};
     const tulle_layout *l = C->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile c;
-            tulle_gidx lo, hi;
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            columns_of(plan, l, j, &lo, &hi);
-            TULLE_TRY(tulle_mat_tile(C, i, j, &c));
-            for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
-                for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
-                    if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
-                        status =
-                            tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r);
-                        goto out;
-                    }
-            for (int s = 0; s < SAMPLES && c.m; s++) {
-                tulle_gidx r =
-                    (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
-                TULLE_TRY(sample_row(A, B, &c, i, j, r, &columns, l, lo, hi));
-            }
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        tulle_tile c;
+        tulle_gidx lo, hi;
+        columns_of(plan, l, j, &lo, &hi);
+        TULLE_TRY(tulle_mat_tile(C, i, j, &c));
+        for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
+            for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
+                if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1]))
+                    TULLE_TRY(
+                        tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r));
+        for (int s = 0; s < SAMPLES && c.m; s++) {
+            tulle_gidx r =
+                (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
+            TULLE_TRY(sample_row(A, B, &c, i, j, r, &columns, l, lo, hi));
         }
+    }
 out:
     tulle__free(columns.list);
     return status;
@@ -222,12 +217,9 @@ static void move_to_blocks(const tulle_mat *C, int j, tulle_gidx *lo, tulle_gidx
 static tulle_status apply_all(const struct factors *o, const struct vectors *v, bool finite, double longest[3])
 {
     const tulle__operand B = {.mat = o->B}, C = {.mat = o->C};
-    tulle_status status;
-    TULLE_TRY(tulle__operand_apply(&B, o->op_b, finite, v->x, v->ones, v->bx, v->babs, &longest[0]));
-    TULLE_TRY(tulle__operand_apply(&o->first, o->op_a, finite, v->bx, v->babs, v->abx, v->aabs, &longest[1]));
-    TULLE_TRY(tulle__operand_apply(&C, TULLE_OP_N, finite, v->x, v->ones, v->cx, v->cabs, &longest[2]));
-out:
-    return status;
+    TULLE_CALL(tulle__operand_apply(&B, o->op_b, finite, v->x, v->ones, v->bx, v->babs, &longest[0]));
+    TULLE_CALL(tulle__operand_apply(&o->first, o->op_a, finite, v->bx, v->babs, v->abx, v->aabs, &longest[1]));
+    return tulle__operand_apply(&C, TULLE_OP_N, finite, v->x, v->ones, v->cx, v->cabs, &longest[2]);
 }
 
 /* The rows of op(B). */

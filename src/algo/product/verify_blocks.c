@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 enum { SAMPLES = 16 };
@@ -22,11 +23,6 @@ struct exact {
     char *has;           /* [block columns]: some product falls there */
     double terms;        /* of the longest sum */
 };
-
-static double value(const tulle_tile *t, int64_t at)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
 
 static int64_t size_of(const tulle_gidx *cut, int64_t b)
 {
@@ -43,7 +39,8 @@ static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const t
     for (int64_t r = 0; r < x->height; r++)
         for (int64_t p = 0; p < inner; p++)
             for (int64_t y = 0; y < n; y++) {
-                double product = value(a, from_a + r * inner + p) * value(b, from_b + p * n + y);
+                double product =
+                    tulle__tile_element(a, from_a + r * inner + p) * tulle__tile_element(b, from_b + p * n + y);
                 x->sum[r * x->c->n + to + y] += product;
                 x->sizes[r * x->c->n + to + y] += fabs(product);
             }
@@ -127,7 +124,7 @@ static tulle_status compare_block(
     int64_t n = size_of(t->col_block, c), from = t->col_block[c] - t->col_block[0];
     for (int64_t r = 0; r < x->height; r++)
         for (int64_t y = 0; y < n; y++) {
-            double made = e < 0 ? 0 : value(t, t->offset[e] + r * n + y);
+            double made = e < 0 ? 0 : tulle__tile_element(t, t->offset[e] + r * n + y);
             int64_t at = r * t->n + from + y;
             double d = made - check->alpha * x->sum[at], s = check->alpha * x->sizes[at];
             if (!isfinite(made) || !isfinite(s)) {
@@ -148,7 +145,6 @@ static tulle_status compare_block(
 
 static tulle_status compare_row(const struct exact *x, const tulle__block_check *check, int i, int j, double *error)
 {
-    tulle_status status = TULLE_OK;
     const tulle_tile *t = x->c;
     const tulle_product *plan = check->plan;
     tulle_gidx lo = 0, hi = t->n, first = check->C->layout->row_cut[i];
@@ -166,14 +162,13 @@ static tulle_status compare_row(const struct exact *x, const tulle__block_check 
         if (!there && made && !keeps && !(plan && plan->options.filter > 0))
             return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C lacks a block",
                 first + t->row_block[x->row] - t->row_block[0]);
-        if (there || (made && !keeps)) TULLE_TRY(compare_block(x, check, c, there ? e : -1, first, error));
+        if (there || (made && !keeps)) TULLE_CALL(compare_block(x, check, c, there ? e : -1, first, error));
         e += there;
     }
     if (e < end)
         return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C does not ascend",
             first + t->row_block[x->row] - t->row_block[0]);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status check_row(
@@ -206,24 +201,20 @@ double tulle__filter_slack(const tulle__block_check *check)
 
 tulle_status tulle__check_block_rows(const tulle__block_check *check, double *error)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = check->C->layout, *a = check->A->layout, *b = check->B->layout;
     if (!check->A->format->in_blocks || !check->B->format->in_blocks ||
         !tulle__block_cuts_same(&a->row_blocks, &l->row_blocks) ||
         !tulle__block_cuts_same(&a->col_blocks, &b->row_blocks) ||
         !tulle__block_cuts_same(&b->col_blocks, &l->col_blocks))
         return TULLE_OK;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile c;
-            if (!tulle__tile_is_mine(check->C, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(check->C, i, j, &c));
-            for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
-                uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
-                int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
-                TULLE_TRY(check_row(check, &c, i, j, row, error));
-            }
+    TULLE__EACH_OWN_TILE(check->C, i, j) {
+        tulle_tile c;
+        TULLE_CALL(tulle_mat_tile(check->C, i, j, &c));
+        for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
+            uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
+            int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
+            TULLE_CALL(check_row(check, &c, i, j, row, error));
         }
-out:
-    return status;
+    }
+    return TULLE_OK;
 }

@@ -22,6 +22,7 @@
 
 /* Jacobi's rotations: the same bits on PEs of different machines, which LAPACK's need not be. */
 #include "algo/spectrum/small_eigen.h"
+#include "tile/element.h"
 
 enum { PANEL = TULLE__TALL_MOST, CHUNK = 256, SWEEPS = 16, OVER = 10, SHARED = 1 << 16 };
 
@@ -55,22 +56,19 @@ static tulle_status use_threads(tulle_comm *comm, size_t values, tulle__space *s
 tulle_status tulle__basis_init(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, int room, int width, tulle__basis *basis)
 {
-    tulle_status status;
     *basis = (tulle__basis){.room = room, .width = width};
     const int most = (room + width) * width;
     const size_t line = PANEL, w = (size_t)width;
-    TULLE_TRY(tulle__multi_init(comm, layout, type, most, &basis->multi));
+    TULLE_CALL(tulle__multi_init(comm, layout, type, most, &basis->multi));
     const size_t values = (size_t)basis->multi.space.rows * (size_t)room;
-    TULLE_TRY(use_threads(comm, values, &basis->multi.space));
-    TULLE_TRY(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
-    TULLE_TRY(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->fold, "inner products", &basis->fold));
-    TULLE_TRY(tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small));
-out:
-    return status;
+    TULLE_CALL(use_threads(comm, values, &basis->multi.space));
+    TULLE_CALL(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
+    TULLE_CALL(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->fold, "inner products", &basis->fold));
+    return tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small);
 }
 
 void tulle__basis_fini(tulle__basis *basis)
@@ -164,8 +162,7 @@ static tulle_status advance(tulle__basis *basis, const tulle__block_of_columns *
     }
     int at = 0;
     int count = list_products(basis, W, TULLE__MULTI_TERMS, &at, product);
-    product[count++] =
-        (tulle__multi_tsmttsm){W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
+    product[count++] = (tulle__multi_tsmttsm){W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
     const int terms = list_terms(basis, W->columns, -1, TULLE__MULTI_TERMS, &from, term);
     if (!terms) return tulle__multi_tsmttsm_all(&basis->multi, count, product);
     return tulle__multi_tsmm_tsmttsm(&basis->multi, terms, term, W->columns, W->val, W->ld, count, product);
@@ -209,10 +206,7 @@ void tulle__basis_random(const tulle__basis *basis, uint64_t seed, uint64_t stre
         for (int c = 0; c < W->columns; c++) {
             const uint64_t at = (uint64_t)(space->first + r) * PANEL + (uint64_t)c;
             const double x = 2 * tulle__random_unit(tulle__random_at(seed, stream, at)) - 1;
-            if (space->type == TULLE_F32)
-                ((float *)W->val)[r * W->ld + c] = (float)x;
-            else
-                ((double *)W->val)[r * W->ld + c] = x;
+            tulle__element_set(space->type, W->val, r * W->ld + c, x);
         }
 }
 
@@ -301,8 +295,7 @@ static tulle_status turn(tulle__basis *basis, int columns, int former, struct sw
             const int p = sweep->order[i], q = sweep->order[j];
             C[i * n + j] = i == j ? 1 : basis->gram[p][q] / (sweep->length[p] * sweep->length[q]);
         }
-    tulle_status status = tulle__small_eigen(n, C, U, lambda);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__small_eigen(n, C, U, lambda));
     const double largest = n ? lambda[n - 1] : 1;
     sweep->worst = n ? fmax(lambda[0], 0) / largest : 1;
     for (int i = 0; i < n; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
@@ -395,7 +388,6 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     int most, double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
 {
     static const double unmixed = .05, usable = 1e-3, aside = .1;
-    tulle_status status = TULLE_OK;
     const int former = W->columns, all = basis->columns;
     int from = near && near < all ? all - near : all; /* rows of h that wait to be subtracted */
     struct sweep sweep = {.worst = 0};
@@ -403,32 +395,31 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     if (H) memset(H, 0, (size_t)all * sizeof *H);
     for (int i = 0; i < former; i++)
         for (int c = 0; c < former; c++) basis->share[i][c] = i == c;
-    if (from < all) TULLE_TRY(project_from(basis, W, from));
+    if (from < all) TULLE_CALL(project_from(basis, W, from));
     if (from < all) scale = fmax(scale, longest(basis, former, from));
     for (int r = 0; H && r < from; r++) memset(basis->h[r], 0, sizeof *basis->h);
     if (from < all) collect(basis, former, former, H);
     for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
-        TULLE_TRY(advance(basis, W, from));
+        TULLE_CALL(advance(basis, W, from));
         *finite = is_finite(basis, W->columns);
-        if (!*finite) goto out;
+        if (!*finite) return TULLE_OK;
         collect(basis, W->columns, former, H);
         for (int c = 0; !pass && c < former; c++) scale = fmax(scale, sqrt(basis->gram[c][c]));
         from = 0;
         if (!without_parts(basis, W->columns)) continue;
         *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
-        if (!*finite) goto out;
+        if (!*finite) return TULLE_OK;
         if (sweep.count > most) fold(basis, former, most, &sweep);
-        TULLE_TRY(turn(basis, W->columns, former, &sweep));
+        TULLE_CALL(turn(basis, W->columns, former, &sweep));
         const double along = turn_parts(basis, W->columns, sweep.count);
         mix(basis, W, sweep.count, true);
         from = all;
         if (along > aside || sweep.worst < usable) continue;
-        if (sweep.worst < unmixed) TULLE_TRY(repeat(basis, W, former, &sweep));
+        if (sweep.worst < unmixed) TULLE_CALL(repeat(basis, W, former, &sweep));
         break;
     }
     for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- rotations ---- */

@@ -4,6 +4,7 @@
 
 #include "algo/spectrum/basis.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /* The largest element of each own column, in magnitude, and the number of its row. */
 static void find_largest(const tulle__basis *basis, double *value, int64_t *row)
@@ -14,8 +15,7 @@ static void find_largest(const tulle__basis *basis, double *value, int64_t *row)
         row[c] = INT64_MAX;
         for (int64_t r = 0; r < space->rows; r++) {
             const int64_t at = r * basis->room + c;
-            const double x =
-                space->type == TULLE_F32 ? (double)((const float *)basis->V)[at] : ((const double *)basis->V)[at];
+            const double x = tulle__element(space->type, basis->V, at);
             if (fabs(x) <= fabs(value[c])) continue;
             value[c] = x;
             row[c] = space->first + r;

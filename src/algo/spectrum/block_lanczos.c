@@ -108,8 +108,7 @@ static tulle_status project(tulle_spectrum *s, int coupled)
     const int ld = s->basis.room, n = s->basis.columns - s->locked;
     for (int j = 0; j < n; j++)
         memcpy(s->work + (int64_t)j * n, s->T + (int64_t)(s->locked + j) * ld + s->locked, (size_t)n * sizeof *s->T);
-    tulle_status status = tulle__small_eigen_of_all(s->comm, n, s->work, s->U, s->theta);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__small_eigen_of_all(s->comm, n, s->work, s->U, s->theta));
     s->solved = n;
     arrange(s, n);
     if (n) s->norm = fmax(s->norm, fmax(fabs(s->theta[0]), fabs(s->theta[n - 1])));

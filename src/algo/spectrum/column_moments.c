@@ -8,6 +8,7 @@
 
 #include "algo/spectrum/row_passes.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 struct moments {
     tulle_type type;
@@ -20,12 +21,7 @@ struct moments {
     const char *name;       /* of the matrix */
 };
 
-static double value_at(const struct moments *x, const tulle__row_piece *piece, int64_t e)
-{
-    return x->type == TULLE_F32 ? (double)((const float *)piece->val)[e] : ((const double *)piece->val)[e];
-}
-
-/* Those of `rows` more rows, of which mean and squares are given, join those so far. */
+/* Adds the moments of `rows` more rows, whose mean and squares are given. */
 static void merge(struct moments *x, int64_t rows, const double *mean, const double *squares)
 {
     const double all = (double)(x->rows + rows), share = rows ? (double)rows / all : 0;
@@ -44,12 +40,12 @@ static tulle_status take(void *arg, const tulle__row_piece *piece)
     memset(x->sum, 0, (size_t)x->n * sizeof *x->sum);
     memset(x->part, 0, (size_t)x->n * sizeof *x->part);
     memset(x->present, 0, (size_t)x->n * sizeof *x->present);
-    for (int64_t e = 0; e < entries; e++) x->sum[piece->col[e]] += value_at(x, piece, e);
+    for (int64_t e = 0; e < entries; e++) x->sum[piece->col[e]] += tulle__element(x->type, piece->val, e);
     for (tulle_gidx c = 0; c < x->n && rows; c++) x->sum[c] /= (double)rows;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t e = piece->ptr[r] - piece->ptr[0]; e < piece->ptr[r + 1] - piece->ptr[0]; e++) {
             const tulle_lidx c = piece->col[e];
-            const double off = value_at(x, piece, e) - x->sum[c];
+            const double off = tulle__element(x->type, piece->val, e) - x->sum[c];
             if (x->last[c] == piece->first + r)
                 return tulle__fail(TULLE_ERR_FORMAT,
                     "%s: entry (" TULLE__AT ", " TULLE__AT ") occurs more than once" TULLE__COUNTED, x->name,
@@ -63,7 +59,7 @@ static tulle_status take(void *arg, const tulle__row_piece *piece)
     return TULLE_OK;
 }
 
-/* Those of all PEs, in their order. Collective, agreed. */
+/* Merges the moments of all PEs, in their order. Collective, agreed. */
 static tulle_status meet(tulle_comm *comm, struct moments *x)
 {
     const size_t n = (size_t)x->n, bytes = (2 * n + 1) * sizeof(double);
@@ -100,7 +96,7 @@ static tulle_status look(void *arg, const tulle__row_piece *piece)
 {
     struct moments *x = arg;
     for (int64_t e = 0; e < piece->ptr[piece->rows] - piece->ptr[0]; e++) {
-        const double value = fabs(value_at(x, piece, e));
+        const double value = fabs(tulle__element(x->type, piece->val, e));
         if (isfinite(value) && value > *x->mean) *x->mean = value;
     }
     return TULLE_OK;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "algo/krylov/space.h"
+#include "base/bisect.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 enum {
     WIDE = 32,
@@ -57,19 +59,6 @@ static int64_t longest_part(const tulle__gram *g)
     return most;
 }
 
-static double real_at(tulle_type type, const void *x, int64_t i)
-{
-    return type == TULLE_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
-}
-
-static void set_real(tulle_type type, void *x, int64_t i, double value)
-{
-    if (type == TULLE_F32)
-        ((float *)x)[i] = (float)value;
-    else
-        ((double *)x)[i] = value;
-}
-
 /* All rows of D X in order; X: own rows, `width` columns. Collective, agreed. */
 static tulle_status gather(tulle__gram *g, const void *X, int width, const void **all)
 {
@@ -79,8 +68,7 @@ static tulle_status gather(tulle__gram *g, const void *X, int width, const void 
     *all = X;
     if (g->comm->size > 1) {
         if (g->count) memcpy(g->mine, X, (size_t)g->count * line);
-        tulle_status status = tulle_comm_agree(g->comm, tulle_comm_allgather(g->comm, g->mine, part, g->all));
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_comm_agree(g->comm, tulle_comm_allgather(g->comm, g->mine, part, g->all)));
         for (int pe = 0; pe < g->comm->size; pe++) {
             const tulle_gidx from = g->layout->row_cut[pe], to = g->layout->row_cut[pe + 1];
             memcpy((char *)g->whole + (size_t)from * line, (const char *)g->all + (size_t)pe * part,
@@ -92,7 +80,7 @@ static tulle_status gather(tulle__gram *g, const void *X, int width, const void 
     for (tulle_gidx r = 0; r < n; r++) {
         const double by = g->factor ? g->unit * g->factor[r] : g->unit;
         for (int c = 0; c < width; c++)
-            set_real(type, g->whole, r * width + c, real_at(type, *all, r * width + c) * by);
+            tulle__element_set(type, g->whole, r * width + c, tulle__element(type, *all, r * width + c) * by);
     }
     *all = g->whole;
     return TULLE_OK;
@@ -129,13 +117,7 @@ static int64_t slice_at(const tulle__row_piece *piece, int s, int slices)
     int64_t low = 0, high = piece->rows;
     if (s == 0 || s == slices) return s ? piece->rows : 0;
     if (!entries) return piece->rows * s / slices;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (piece->ptr[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, piece->ptr[middle] < wanted);
     return low;
 }
 
@@ -209,8 +191,8 @@ static void set_shift(tulle__gram *g, const void *X, int width)
     const tulle_type type = g->rows->type;
     for (int c = 0; c < width && g->mean; c++) {
         double sum = 0;
-        for (tulle_gidx r = 0; r < g->rows->n; r++) sum += g->mean[r] * real_at(type, X, r * width + c);
-        set_real(type, g->shift, c, sum);
+        for (tulle_gidx r = 0; r < g->rows->n; r++) sum += g->mean[r] * tulle__element(type, X, r * width + c);
+        tulle__element_set(type, g->shift, c, sum);
     }
 }
 
@@ -228,7 +210,7 @@ static void add_slices(void *arg, int64_t begin, int64_t end)
     const int64_t numbers = (g->rows->n + 1) * x->width;
     for (int64_t i = begin * x->width; i < end * x->width; i++) {
         double sum = 0;
-        for (int s = 0; s < x->slices; s++) sum += real_at(g->rows->type, g->parts, s * numbers + i);
+        for (int s = 0; s < x->slices; s++) sum += tulle__element(g->rows->type, g->parts, s * numbers + i);
         g->sums[i] = sum;
     }
 }
@@ -244,7 +226,7 @@ static void finish_rows(void *arg, int64_t begin, int64_t end)
         for (int c = 0; c < x->width; c++) {
             double y = g->sums[row * x->width + c];
             if (g->mean) y -= g->mean[row] * total[c];
-            set_real(g->rows->type, x->Y, r * x->width + c, g->unit * (g->factor ? y * g->factor[row] : y));
+            tulle__element_set(g->rows->type, x->Y, r * x->width + c, g->unit * (g->factor ? y * g->factor[row] : y));
         }
     }
 }
@@ -287,8 +269,7 @@ static tulle_status run_pass(tulle__gram *g, const void *X, int width, void *Y)
 static tulle_status multiply_all(tulle__gram *g, const void *X, int width, void *Y)
 {
     const void *all;
-    tulle_status status = gather(g, X, width, &all);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(gather(g, X, width, &all));
     set_shift(g, all, width);
     return run_pass(g, all, width, Y);
 }
@@ -297,7 +278,7 @@ tulle_status tulle__gram_bidiagonal(
     tulle__gram *g, const void *X, const double *keep, int columns, void *Z, int64_t ldz, void *Y)
 {
     g->keep = Z != NULL;
-    for (int c = 0; c < columns; c++) set_real(g->rows->type, g->keeps, c, keep[c]);
+    for (int c = 0; c < columns; c++) tulle__element_set(g->rows->type, g->keeps, c, keep[c]);
     g->Z = Z;
     g->ldz = ldz;
     const tulle_status status = multiply_all(g, X, columns, Y);

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/krylov/krylov.h"
 #include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/krylov.h"
 #include "algo/spectrum/lobpcg.h"
 #include "algo/spectrum/small_eigen.h"
 #include "base/error.h"
@@ -309,29 +309,26 @@ static tulle_status finish(tulle__lobpcg *l, double *off)
 tulle_status tulle__lobpcg_iterate(tulle__lobpcg *l, double *off)
 {
     bool fresh = true;
-    tulle_status status;
     l->former = 0;
-    TULLE_TRY(multiply(l, 0));
+    TULLE_CALL(multiply(l, 0));
     for (l->steps = 0;; l->steps++) {
         int width = 0;
-        TULLE_TRY(ritz(l));
-        TULLE_TRY(recombine(l));
-        TULLE_TRY(residuals(l));
+        TULLE_CALL(ritz(l));
+        TULLE_CALL(recombine(l));
+        TULLE_CALL(residuals(l));
         const bool over = l->steps >= l->max_steps;
         if (!fresh && (over || l->converged == l->count || l->steps % REFRESH == 0)) {
-            TULLE_TRY(refresh(l));
+            TULLE_CALL(refresh(l));
             fresh = true;
         }
         if (l->watch) l->watch(l);
         if (over || l->converged == l->count) break;
         const int at = l->Z.columns;
-        TULLE_TRY(extend(l, pack_active(l), &width));
+        TULLE_CALL(extend(l, pack_active(l), &width));
         if (!width) break; /* Z is the whole space */
-        TULLE_TRY(multiply(l, at));
+        TULLE_CALL(multiply(l, at));
         fresh = false;
     }
-    if (!fresh) TULLE_TRY(refresh(l));
-    status = finish(l, off);
-out:
-    return status;
+    if (!fresh) TULLE_CALL(refresh(l));
+    return finish(l, off);
 }

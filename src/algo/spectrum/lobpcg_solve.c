@@ -127,20 +127,18 @@ static tulle_status place_S(struct call *c, const tulle_mat *S)
 
 static tulle_status allocate(tulle__lobpcg *l)
 {
-    tulle_status status;
     const size_t room = (size_t)l->room, width = (size_t)l->width;
     double **const square[] = {&l->small_A, &l->small_S, &l->Y, &l->Q, &l->work, &l->U};
     double **const line[] = {&l->theta, &l->residual, &l->size};
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
-        TULLE_TRY(tulle__alloc_zero(room * room, sizeof **square[i], "the projected matrix", square[i]));
+        TULLE_CALL(tulle__alloc_zero(room * room, sizeof **square[i], "the projected matrix", square[i]));
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
-        TULLE_TRY(tulle__alloc_zero(width, sizeof **line[i], "values", line[i]));
-    TULLE_TRY(tulle__alloc(room, sizeof *l->all_theta, "values", &l->all_theta));
-    TULLE_TRY(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->Z));
-    TULLE_TRY(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->AZ));
-    if (l->S) TULLE_TRY(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->SZ));
-out:
-    return status;
+        TULLE_CALL(tulle__alloc_zero(width, sizeof **line[i], "values", line[i]));
+    TULLE_CALL(tulle__alloc(room, sizeof *l->all_theta, "values", &l->all_theta));
+    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->Z));
+    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->AZ));
+    if (l->S) TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->SZ));
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */
@@ -249,17 +247,15 @@ static tulle_status run(
     struct call *c, const tulle_mat *S, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report)
 {
     tulle__lobpcg *l = &c->l;
-    tulle_status status;
-    TULLE_TRY(init(c, S));
-    TULLE_TRY(begin(l, X));
-    TULLE_TRY(tulle__lobpcg_iterate(l, &report->orthogonality));
-    TULLE_TRY(tulle__basis_orient(&l->Z, NULL));
-    if (X) TULLE_TRY(write_vectors(l, X));
-    TULLE_TRY(report_totals(l, report));
+    TULLE_CALL(init(c, S));
+    TULLE_CALL(begin(l, X));
+    TULLE_CALL(tulle__lobpcg_iterate(l, &report->orthogonality));
+    TULLE_CALL(tulle__basis_orient(&l->Z, NULL));
+    if (X) TULLE_CALL(write_vectors(l, X));
+    TULLE_CALL(report_totals(l, report));
     for (int i = 0; i < l->count; i++) value[i] = l->theta[i];
     for (int i = 0; i < l->count && residual; i++) residual[i] = l->residual[i];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tulle_operator *M,

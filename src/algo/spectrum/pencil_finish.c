@@ -66,8 +66,7 @@ static tulle_status give_back(struct last *l, int at, int n)
     const tulle__block_of_columns y = {s->in.val, s->options.block, n}, x = {s->out.val, s->options.block, n};
     const int columns = s->basis.columns;
     tulle__basis_extract(&s->basis, at, n, &y);
-    const tulle_status status = s->pencil->solve_Gt.apply(l->back);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(s->pencil->solve_Gt.apply(l->back));
     s->basis.columns = at;
     tulle__basis_append(&s->basis, &x);
     s->basis.columns = columns;
@@ -102,16 +101,15 @@ static tulle_status measure(struct last *l, int at, int n, double *value, double
     double top[TULLE__TALL_MOST], bottom[TULLE__TALL_MOST], square[TULLE__TALL_MOST];
     const tulle__block_of_columns X = {s->in.val, s->options.block, n};
     const void *Sx = p->S ? l->also.val : s->in.val;
-    tulle_status status;
     tulle__basis_extract(&s->basis, at, n, &X);
-    TULLE_TRY(p->H.apply(l->H));
+    TULLE_CALL(p->H.apply(l->H));
     s->passes++;
     s->columns += n;
-    if (p->S) TULLE_TRY(p->times_S.apply(l->S));
-    TULLE_TRY(dots(s, s->in.val, s->out.val, n, top));
-    TULLE_TRY(dots(s, s->in.val, Sx, n, bottom));
-    TULLE_TRY(dots(s, Sx, Sx, n, square));
-    TULLE_TRY(orthogonality(s, Sx, at, n, off));
+    if (p->S) TULLE_CALL(p->times_S.apply(l->S));
+    TULLE_CALL(dots(s, s->in.val, s->out.val, n, top));
+    TULLE_CALL(dots(s, s->in.val, Sx, n, bottom));
+    TULLE_CALL(dots(s, Sx, Sx, n, square));
+    TULLE_CALL(orthogonality(s, Sx, at, n, off));
     for (int i = 0; i < n; i++) {
         value[i] = top[i] / bottom[i];
         size[i] = sqrt(square[i]);
@@ -120,10 +118,9 @@ static tulle_status measure(struct last *l, int at, int n, double *value, double
     }
     const tulle__multi_term term = {Sx, s->options.block, n, n, 1, s->basis.turn};
     tulle__multi_tsmm(&s->basis.multi, 1, &term, n, 1, s->out.val, s->options.block);
-    TULLE_TRY(dots(s, s->out.val, s->out.val, n, square));
+    TULLE_CALL(dots(s, s->out.val, s->out.val, n, square));
     for (int i = 0; i < n; i++) residual[i] = square[i] >= 0 ? sqrt(square[i]) : NAN;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__pencil_finish(

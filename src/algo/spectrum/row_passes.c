@@ -115,8 +115,7 @@ static tulle_status row_at(tulle_rows *rows, int64_t entry, tulle_gidx *row)
     while (low < high) {
         const tulle_gidx middle = low + (high - low) / 2;
         int64_t pointer;
-        tulle_status status = rows->ops->pointers(rows, middle, 1, &pointer);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(rows->ops->pointers(rows, middle, 1, &pointer));
         if (pointer < entry)
             low = middle + 1;
         else
@@ -157,7 +156,6 @@ static tulle_status cut_pieces(tulle__row_passes *p)
 {
     const int64_t most = piece_entries(p);
     int64_t longest = 0;
-    tulle_status status = TULLE_OK;
     for (int count = 0; count < 2; count++) { /* counts pieces, then cuts */
         p->pieces = 0;
         for (int64_t r = 0; r < p->count; p->pieces++) {
@@ -167,29 +165,25 @@ static tulle_status cut_pieces(tulle__row_passes *p)
             if (p->cut) p->cut[p->pieces + 1] = end;
             r = end;
         }
-        if (!count) TULLE_TRY(tulle__alloc_zero((size_t)p->pieces + 1, sizeof *p->cut, "pieces", &p->cut));
+        if (!count) TULLE_CALL(tulle__alloc_zero((size_t)p->pieces + 1, sizeof *p->cut, "pieces", &p->cut));
     }
     for (int i = 0; i < TULLE__ROW_ROOMS; i++) {
-        TULLE_TRY(tulle__alloc(p->rows->ops->room(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
+        TULLE_CALL(tulle__alloc(p->rows->ops->room(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
         p->read[i].room = (char *)(((uintptr_t)p->memory[i] + SECTOR - 1) / SECTOR * SECTOR);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Local. */
 static tulle_status open_rows(tulle__row_passes *p)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)p->count + 1, sizeof *p->ptr, "row pointers", &p->ptr));
+    TULLE_CALL(tulle__alloc((size_t)p->count + 1, sizeof *p->ptr, "row pointers", &p->ptr));
     p->ptr[0] = 0;
-    if (p->count) TULLE_TRY(p->rows->ops->pointers(p->rows, p->first, p->count + 1, p->ptr));
+    if (p->count) TULLE_CALL(p->rows->ops->pointers(p->rows, p->first, p->count + 1, p->ptr));
     p->begin = p->ptr[0];
     for (int64_t r = 0; r <= p->count; r++) p->ptr[r] -= p->begin;
     p->entries = p->ptr[p->count];
-    TULLE_TRY(cut_pieces(p));
-out:
-    return status;
+    return cut_pieces(p);
 }
 
 tulle_status tulle__row_passes_of_rows(tulle_rows *rows, tulle__row_passes *p)

@@ -2,7 +2,6 @@
 #include "algo/spectrum/sequence.h"
 
 #include "algo/krylov/krylov.h"
-#include "base/error.h"
 
 struct bound {
     tulle__owned owned;

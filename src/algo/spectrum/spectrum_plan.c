@@ -197,9 +197,9 @@ tulle_status tulle_spectrum_of_mat(
         return tulle__refuse(H ? H->comm : NULL);
     TULLE__ENTER(H->comm);
     tulle__pencil *pencil = NULL;
-    tulle_status status = tulle__spectrum_presence(H->comm, S, "S");
-    if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(H->comm, tulle__alloc_zero(1, sizeof *pencil, "a plan for eigenpairs", &pencil));
+    TULLE_CALL(tulle__spectrum_presence(H->comm, S, "S"));
+    tulle_status status =
+        tulle_comm_agree(H->comm, tulle__alloc_zero(1, sizeof *pencil, "a plan for eigenpairs", &pencil));
     if (status == TULLE_OK) status = tulle__pencil_init(H, S, &own, pencil);
     if (status == TULLE_OK) return plan_of(&pencil->C, pencil, &own, plan);
     if (pencil && pencil->comm) tulle__pencil_fini(pencil);
@@ -223,7 +223,6 @@ struct last {
 
 static tulle_status last_init(tulle_spectrum *s, struct last *last)
 {
-    tulle_status status;
     const int count = s->options.count;
     last->width = s->options.block;
     if (count <= last->width) { /* those of the method */
@@ -234,11 +233,9 @@ static tulle_status last_init(tulle_spectrum *s, struct last *last)
     }
     last->width = count < TULLE__TALL_MOST ? count : TULLE__TALL_MOST;
     if (s->A->cols && s->A->cols < last->width) last->width = (int)s->A->cols;
-    TULLE_TRY(tulle__vector_new(s->A, last->width, &last->in));
-    TULLE_TRY(tulle__vector_new(s->A, last->width, &last->out));
-    TULLE_TRY(s->A->bind(s->A->context, last->in.mat, last->out.mat, &last->bound));
-out:
-    return status;
+    TULLE_CALL(tulle__vector_new(s->A, last->width, &last->in));
+    TULLE_CALL(tulle__vector_new(s->A, last->width, &last->out));
+    return s->A->bind(s->A->context, last->in.mat, last->out.mat, &last->bound);
 }
 
 static void last_fini(tulle_spectrum *s, struct last *last)
@@ -353,7 +350,6 @@ static tulle_status check_vectors(const tulle_spectrum *s, const tulle_mat *X)
 static tulle_status run(tulle_spectrum *s, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report)
 {
     const int count = s->options.count;
-    tulle_status status;
     s->begun = tulle__now(s->comm);
     s->passes = s->columns = s->restarts = s->probes = s->product_ns = 0;
     s->basis.multi.space.reductions = s->basis.multi.space.dots_ns = s->basis.multi.space.vectors_ns = 0;
@@ -361,9 +357,9 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     s->stream = 0;
     s->basis.columns = s->solved = s->converged = s->locked = 0;
     memset(s->T, 0, (size_t)s->basis.room * (size_t)s->basis.room * sizeof *s->T);
-    TULLE_TRY(tulle__spectrum_iterate(s));
+    TULLE_CALL(tulle__spectrum_iterate(s));
     const int found = s->basis.columns = s->found;
-    for (int twice = 0; twice < 2; twice++) TULLE_TRY(tulle__basis_correct(&s->basis, &report->orthogonality));
+    for (int twice = 0; twice < 2; twice++) TULLE_CALL(tulle__basis_correct(&s->basis, &report->orthogonality));
     for (int i = 0; i < count; i++) {
         value[i] = i < found ? s->wanted[i] : NAN;
         residual[i] = NAN;
@@ -371,13 +367,13 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     }
     if (s->pencil) {
         s->norm = s->pencil->scale;
-        TULLE_TRY((tulle__pencil_drowns(s, found) ? tulle__pencil_apart : tulle__pencil_finish)(
+        TULLE_CALL((tulle__pencil_drowns(s, found) ? tulle__pencil_apart : tulle__pencil_finish)(
             s, found, value, residual, s->size, &report->orthogonality));
     } else {
-        TULLE_TRY(tulle__basis_orient(&s->basis, NULL));
-        TULLE_TRY(true_residuals(s, found, value, residual));
+        TULLE_CALL(tulle__basis_orient(&s->basis, NULL));
+        TULLE_CALL(true_residuals(s, found, value, residual));
     }
-    if (X) TULLE_TRY(write_vectors(s, found, X));
+    if (X) TULLE_CALL(write_vectors(s, found, X));
     report->converged = 0;
     report->residual = 0;
     for (int i = 0; i < count; i++) {
@@ -386,9 +382,7 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
                                                        : tulle__spectrum_limit(s, value[i]));
         if (residual[i] != 0 && !(relative <= report->residual)) report->residual = relative; /* nan, too */
     }
-    TULLE_TRY(report_totals(s, report));
-out:
-    return status;
+    return report_totals(s, report);
 }
 
 tulle_status tulle_spectrum_execute(
@@ -401,9 +395,8 @@ tulle_status tulle_spectrum_execute(
     double *own = NULL;
     tulle_spectrum_report *r = report ? report : &unasked;
     *r = (tulle_spectrum_report){.passes = 0};
-    tulle_status status = tulle__spectrum_presence(plan->comm, X, "X");
-    if (status != TULLE_OK) return status;
-    status = check_vectors(plan, X);
+    TULLE_CALL(tulle__spectrum_presence(plan->comm, X, "X"));
+    tulle_status status = check_vectors(plan, X);
     if (status == TULLE_OK && !residual)
         status = tulle__alloc((size_t)plan->options.count, sizeof *own, "residuals", &own);
     status = tulle_comm_agree(plan->comm, status);

@@ -123,16 +123,14 @@ out:
 /* Collective, agreed. */
 static tulle_status prepare(tulle_svd *s)
 {
-    tulle_status status = look_at_columns(s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(look_at_columns(s));
     tulle_spectrum_options o = spectrum_options(&s->options), chosen = o;
     tulle__spectrum_defaults(&chosen, s->rows.n, s->rows.type, 0);
     s->width = last_width(&chosen);
-    status = tulle__gram_init(
-        &s->rows, s->options.centre ? s->mean : NULL, s->options.scale ? s->factor : NULL, s->width, &s->gram);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__gram_init(
+        &s->rows, s->options.centre ? s->mean : NULL, s->options.scale ? s->factor : NULL, s->width, &s->gram));
     s->op = tulle__gram_operator(&s->gram);
-    status = tulle_spectrum_new(&s->op, &o, &s->spectrum);
+    tulle_status status = tulle_spectrum_new(&s->op, &o, &s->spectrum);
     if (status != TULLE_OK) return status;
     double square = 0;
     for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++) {
@@ -200,9 +198,8 @@ tulle_status tulle_svd_of_rows(tulle_rows *rows, const tulle_svd_options *option
         return tulle__refuse(rows ? rows->comm : NULL);
     TULLE__ENTER(rows->comm);
     tulle_svd *s = NULL;
-    tulle_status status = begin(rows->comm, &own, rows->m, rows->n, &s);
-    if (status != TULLE_OK) return status;
-    status = tulle__row_passes_of_rows(rows, &s->rows);
+    TULLE_CALL(begin(rows->comm, &own, rows->m, rows->n, &s));
+    tulle_status status = tulle__row_passes_of_rows(rows, &s->rows);
     if (status == TULLE_OK) status = prepare(s);
     if (status == TULLE_OK)
         *plan = s;

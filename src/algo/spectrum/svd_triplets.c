@@ -149,7 +149,7 @@ static tulle_status residual_of(tulle_svd *s, int i, double sigma, void *Y, int 
     return status;
 }
 
-/* Those of columns `from` and after, in a pass for each `width` of them. Collective, agreed. */
+/* Residuals of columns `from` and after, in a pass for each `width` of them. Collective, agreed. */
 static tulle_status measure(tulle_svd *s, int from, int found, const double *sigma, double *residual)
 {
     tulle_status status = TULLE_OK;
@@ -203,15 +203,14 @@ tulle_status tulle__svd_write(const tulle_svd *s, const tulle__basis *basis, con
     const double *factor, tulle_mat *X)
 {
     tulle_mat *staged = NULL;
-    tulle_status status = tulle__columns_stage(X, layout, 0, &staged);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__columns_stage(X, layout, 0, &staged));
     tulle_mat *to = staged ? staged : X;
     for (tulle_gidx c = 0; c < s->options.count; c++) {
         const double by = c >= found ? 0 : factor ? factor[c] : 1;
         const char *from = (const char *)basis->V + (c < found ? (size_t)c * tulle_type_size(s->rows.type) : 0);
         tulle__columns_write_some(to, 1, &c, &by, from, basis->room);
     }
-    status = tulle_comm_agree(s->rows.comm, TULLE_OK); /* all have written */
+    tulle_status status = tulle_comm_agree(s->rows.comm, TULLE_OK); /* all have written */
     if (status == TULLE_OK && staged) status = tulle__columns_return(staged, X);
     tulle_mat_free(staged);
     return status;

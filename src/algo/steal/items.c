@@ -3,6 +3,7 @@
 #include "algo/steal/items.h"
 
 #include "algo/chain/band.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -22,13 +23,7 @@ const tulle__item_chain *tulle__items_look_at(tulle__items *x, int pe, int64_t i
     int64_t low = x->first_chain[pe], high = x->first_chain[pe + 1];
     int64_t c = x->looked_at;
     if (c < low || c >= high || item < x->chain[c].first || (c + 1 < high && item >= x->chain[c + 1].first)) {
-        while (high - low > 1) {
-            int64_t middle = low + (high - low) / 2;
-            if (x->chain[middle].first <= item)
-                low = middle;
-            else
-                high = middle;
-        }
+        TULLE__LAST_WHERE(low, high, middle, x->chain[middle].first <= item);
         x->looked_at = low;
         x->nk = tulle__policy_chain(x->policy, x->operands, pe, x->chain[low].i, x->chain[low].j, x->k);
         count_units(x, x->chain[low].i, x->chain[low].j);
@@ -39,13 +34,7 @@ const tulle__item_chain *tulle__items_look_at(tulle__items *x, int pe, int64_t i
 int tulle__items_whole(const tulle__items *x, int64_t u)
 {
     int low = 0, high = x->nwholes;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (x->unit[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, x->unit[middle] <= u);
     return low;
 }
 
@@ -101,21 +90,19 @@ static void find_chains(tulle__items *x)
 
 tulle_status tulle__items_init(tulle__items *x, const tulle__policy *policy, const tulle__operands *operands, int pes)
 {
-    tulle_status status;
     size_t size = (size_t)pes;
     *x = (tulle__items){.policy = policy, .operands = operands, .pes = pes, .looked_at = -1};
-    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *x->k, "reservations", &x->k));
-    TULLE_TRY(tulle__alloc((size_t)operands->K + 1, sizeof *x->unit, "reservations", &x->unit));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *x->first_chain, "reservations", &x->first_chain));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *x->first_word, "reservations", &x->first_word));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->count, "reservations", &x->count));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->span, "reservations", &x->span));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->work, "reservations", &x->work));
+    TULLE_CALL(tulle__alloc((size_t)operands->K, sizeof *x->k, "reservations", &x->k));
+    TULLE_CALL(tulle__alloc((size_t)operands->K + 1, sizeof *x->unit, "reservations", &x->unit));
+    TULLE_CALL(tulle__alloc(size + 1, sizeof *x->first_chain, "reservations", &x->first_chain));
+    TULLE_CALL(tulle__alloc(size + 1, sizeof *x->first_word, "reservations", &x->first_word));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->count, "reservations", &x->count));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->span, "reservations", &x->span));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->work, "reservations", &x->work));
     find_chains(x);
-    TULLE_TRY(tulle__alloc((size_t)x->first_chain[pes] + 1, sizeof *x->chain, "chains of all PEs", &x->chain));
+    TULLE_CALL(tulle__alloc((size_t)x->first_chain[pes] + 1, sizeof *x->chain, "chains of all PEs", &x->chain));
     find_chains(x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__items_fini(tulle__items *x)

@@ -50,9 +50,7 @@ static int within_reach(tulle__steal *s, int pe, int64_t item)
     int first, count = tulle__items_products(&s->items, tulle__items_whole(&s->items, item - c->first), &first);
     if (tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank) return 1;
     for (int p = first; p < first + count; p++)
-        if (!tulle__fetch_bytes(o->A, c->i, s->items.k[p]) ||
-            !tulle__fetch_bytes(o->B, s->items.k[p], c->j))
-            return 1;
+        if (!tulle__fetch_bytes(o->A, c->i, s->items.k[p]) || !tulle__fetch_bytes(o->B, s->items.k[p], c->j)) return 1;
     return 0;
 }
 
@@ -195,8 +193,7 @@ static tulle_status claim_others(tulle__steal *s)
             continue;
         }
         /* an idle PE must not continue with the work of a failed one */
-        tulle_status status = tulle__comm_failed(s->comm);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__comm_failed(s->comm));
         if (!s->progress_read[pe]) {
             read_progress(s, pe);
             continue;

@@ -9,13 +9,12 @@
 static tulle_status publish(
     tulle__weighted *w, int64_t count, const double *weight, size_t bytes, const void *description)
 {
-    tulle_status status;
     tulle__pe *pe = w->comm->pe;
     size_t sums = ((size_t)count + 1) * sizeof(double);
-    TULLE_TRY(tulle__heap_take(pe->control, sizeof(uint64_t), "claims on items", &w->own_word));
+    TULLE_CALL(tulle__heap_take(pe->control, sizeof(uint64_t), "claims on items", &w->own_word));
     w->word_taken = true;
     tulle__word_write(tulle__mapped(w->comm, &w->own_word), (uint64_t)count);
-    TULLE_TRY(tulle__heap_take(pe->data, sums + bytes, "a description of items", &w->own_block));
+    TULLE_CALL(tulle__heap_take(pe->data, sums + bytes, "a description of items", &w->own_block));
     w->block_taken = true;
     char *block = tulle__mapped(w->comm, &w->own_block);
     double before = 0;
@@ -24,27 +23,23 @@ static tulle_status publish(
         if (k < count) before += weight[k];
     }
     if (bytes) memcpy(block + sums, description, bytes);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__weighted_init(
     tulle__weighted *w, tulle_comm *comm, int64_t count, const double *weight, size_t bytes, const void *description)
 {
-    tulle_status status;
     size_t pes = (size_t)comm->size;
     *w = (tulle__weighted){.comm = comm};
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->word, "claims on items", &w->word));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->block, "claims on items", &w->block));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->count, "claims on items", &w->count));
-    TULLE_TRY(tulle__alloc_zero(pes, sizeof *w->before, "claims on items", &w->before));
-    TULLE_TRY(tulle__alloc_zero(pes, sizeof *w->claimed, "claims on items", &w->claimed));
-    TULLE_TRY(publish(w, count, weight, bytes, description));
-    TULLE_TRY(tulle_comm_allgather(comm, &w->own_word, sizeof w->own_word, w->word));
-    TULLE_TRY(tulle_comm_allgather(comm, &w->own_block, sizeof w->own_block, w->block));
-    TULLE_TRY(tulle_comm_allgather(comm, &count, sizeof count, w->count));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->word, "claims on items", &w->word));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->block, "claims on items", &w->block));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->count, "claims on items", &w->count));
+    TULLE_CALL(tulle__alloc_zero(pes, sizeof *w->before, "claims on items", &w->before));
+    TULLE_CALL(tulle__alloc_zero(pes, sizeof *w->claimed, "claims on items", &w->claimed));
+    TULLE_CALL(publish(w, count, weight, bytes, description));
+    TULLE_CALL(tulle_comm_allgather(comm, &w->own_word, sizeof w->own_word, w->word));
+    TULLE_CALL(tulle_comm_allgather(comm, &w->own_block, sizeof w->own_block, w->block));
+    return tulle_comm_allgather(comm, &count, sizeof count, w->count);
 }
 
 void tulle__weighted_fini(tulle__weighted *w)
@@ -87,8 +82,7 @@ tulle_status tulle__weighted_claim(
     int64_t count = w->count[owner];
     *first = *end = count;
     if (!count) return TULLE_OK;
-    tulle_status status = know(w, owner);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(know(w, owner));
     const double *before = w->before[owner];
     for (uint64_t seen = tulle__load(w->comm, &w->word[owner], 0);;) {
         int64_t at = (int64_t)seen, to = at;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algo/stream/stream.h"
+#include "base/bisect.h"
 #include "base/error.h"
 
 /* The bytes of the rows before a line. */
@@ -67,13 +68,7 @@ tulle__slab_place tulle__slab_places(const struct tulle_stream *s, int64_t rows,
 static int64_t line_at(const struct tulle_stream *s, double bytes)
 {
     int64_t low = 0, high = s->lines;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if ((double)bytes_before(s, middle) < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, (double)bytes_before(s, middle) < bytes);
     if (low > 0 && bytes - (double)bytes_before(s, low - 1) < (double)bytes_before(s, low) - bytes) low--;
     return low;
 }
@@ -95,15 +90,9 @@ static int64_t lines_apart(const struct tulle_stream *s)
  */
 static int64_t slab_end(const struct tulle_stream *s, int64_t first, int64_t end, int64_t apart)
 {
-    int64_t most = s->device->most_blocks, low = first + 1, high = end;
+    int64_t most = s->device->most_blocks, low = first + 1;
     if (!most || s->rowptr[end] - s->rowptr[first] <= most) return end;
-    while (low < high) { /* the last line within the limit */
-        int64_t middle = low + (high - low + 1) / 2;
-        if (s->rowptr[middle] - s->rowptr[first] <= most)
-            low = middle;
-        else
-            high = middle - 1;
-    }
+    TULLE__LAST_WHERE(low, end + 1, middle, s->rowptr[middle] - s->rowptr[first] <= most);
     int64_t aligned = low / apart * apart;
     return aligned > first ? aligned : low;
 }
@@ -263,8 +252,7 @@ tulle_status tulle__stream_point(struct tulle_stream *s)
     s->device->ops->host_free(s->device, s->pointers);
     s->pointers = NULL;
     for (int k = 0; k < s->nslabs; k++) {
-        tulle_status status = check_blocks(s, &s->slab[k]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(check_blocks(s, &s->slab[k]));
     }
     /* copies start with each slab, so these lie where copies can overlap kernels */
     tulle_status status = s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers);

@@ -10,31 +10,24 @@
 static tulle_status layout_as_is(struct tulle_stream *s)
 {
     const tulle_layout *l = s->A->layout;
-    int *owner = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)l->mt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)l->mt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < l->mt; i++) owner[i] = tulle__layout_owner(l, i, 0);
     tulle_layout_spec spec = {
         .m = s->m, .n = 1, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, s->comm->size, &s->layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, s->comm->size, &s->layout);
 }
 
 /* One range of rows a PE, with so many columns; cut[size + 1]. */
 static tulle_status layout_of_cuts(
     const struct tulle_stream *s, const tulle_gidx *cut, tulle_gidx cols, tulle_layout **layout)
 {
-    int *owner = NULL, size = s->comm->size;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    int size = s->comm->size;
+    TULLE_CALL(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
     for (int p = 0; p < size; p++) owner[p] = p;
     tulle_layout_spec spec = {.m = s->m, .n = cols, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, size, layout);
 }
 
 /* Rebalances the rows of A by their entries, blocks kept whole. Collective. */
@@ -63,8 +56,7 @@ static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *ro
     while (low < high) {
         tulle_gidx middle = low + (high - low) / 2;
         int64_t begins;
-        tulle_status status = s->rows->ops->pointers(s->rows, middle, 1, &begins);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(s->rows->ops->pointers(s->rows, middle, 1, &begins));
         if (begins < entry)
             low = middle + 1;
         else
@@ -78,19 +70,15 @@ static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *ro
 static tulle_status rebalance_rows(struct tulle_stream *s)
 {
     int size = s->comm->size;
-    tulle_gidx *cut = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE_CALL(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
     for (int p = 1; p < size; p++) {
-        TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
+        TULLE_CALL(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
         cut[p] = cut[p] * s->rows->block < s->m ? cut[p] * s->rows->block : s->m;
     }
     cut[size] = s->m;
     s->first_row = tulle__blocks_over(cut[s->comm->rank], s->rows->block) * s->rows->block;
-    status = layout_of_cuts(s, cut, 1, &s->layout);
-out:
-    tulle__free(cut);
-    return status;
+    return layout_of_cuts(s, cut, 1, &s->layout);
 }
 
 /* The number of entries, of both halves, that this PE's share of the file represents. */
@@ -107,8 +95,7 @@ static tulle_status make_ranges(struct tulle_stream *s)
     const tulle_layout *mine = s->layout, *theirs = s->A ? s->A->layout : NULL;
     tulle_gidx b = s->format.block; /* of the file */
     int most = mine->mt + (theirs ? theirs->mt : 0);
-    tulle_status status = tulle__alloc((size_t)most, sizeof *s->range, "pieces", &s->range);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *s->range, "pieces", &s->range));
     for (int i = 0; i < mine->mt; i++) {
         if (tulle__layout_owner(mine, i, 0) != s->comm->rank) continue;
         for (tulle_gidx row = mine->row_cut[i], end = mine->row_cut[i + 1]; row < end;) {
@@ -151,14 +138,12 @@ static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range
  */
 static tulle_status make_rowptr(struct tulle_stream *s)
 {
-    tulle_status status = tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr));
     s->rowptr[0] = 0;
     for (int i = 0; i < s->nranges; i++) {
         tulle__row_range *p = &s->range[i];
         int64_t *at = s->rowptr + p->line;
-        status = read_pointers(s, p, at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(read_pointers(s, p, at));
         p->entry = at[0];
         for (int64_t r = 0; r <= p->rows; r++) at[r] += s->entries - p->entry;
         s->entries = at[p->rows];

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "algo/stream/stream.h"
-#include "base/error.h"
 
 struct tile_producer {
     tulle__producer producer;
@@ -92,8 +91,7 @@ static const tulle__producer_ops ops = {.room = room, .start = start, .wait = wa
 tulle_status tulle__producer_new(struct tulle_stream *s, tulle__producer **out)
 {
     struct tile_producer *producer = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer));
     producer->producer = (tulle__producer){.ops = &ops, .stream = s};
     producer->in_place = !s->device->pinned;
     for (int i = 0; i < s->nranges; i++)

@@ -80,8 +80,7 @@ static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
 {
     int64_t spread = 0, span = 0, entries = 0, lines = 0;
     for (int i = 0; i < packed->nparts; i++) lines += packed->part[i].plan.m;
-    tulle_status status = tulle__alloc((size_t)lines + 1, sizeof *s->rowptr, "row pointers of blocks", &s->rowptr);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)lines + 1, sizeof *s->rowptr, "row pointers of blocks", &s->rowptr));
     s->rowptr[0] = 0;
     for (int i = 0; i < packed->nparts; i++) {
         struct part *part = &packed->part[i];
@@ -112,9 +111,8 @@ tulle_status tulle__packed_new(struct tulle_stream *s)
     tulle__context *context = NULL;
     tulle__packed *packed = NULL;
     int tiles = 0, nthreads;
-    tulle_status status;
-    TULLE_TRY(tulle__context_get(s->comm, &context));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *packed, "packed rows", &packed));
+    TULLE_CALL(tulle__context_get(s->comm, &context));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *packed, "packed rows", &packed));
     s->packed = packed;
     packed->pool = context->pool;
     packed->stream = s;
@@ -124,14 +122,12 @@ tulle_status tulle__packed_new(struct tulle_stream *s)
         if (!tiles++) s->first_row = tulle__blocks_over(s->A->layout->row_cut[i], s->format.block) * s->format.block;
         s->nnz += s->A->directory[tulle__tile_index(s->A, i, 0)].nnz;
     }
-    TULLE_TRY(tulle__alloc(1, sizeof *s->range, "pieces", &s->range));
-    TULLE_TRY(
+    TULLE_CALL(tulle__alloc(1, sizeof *s->range, "pieces", &s->range));
+    TULLE_CALL(
         tulle__alloc_zero((size_t)tiles * (size_t)nthreads, sizeof *packed->part, "parts to pack", &packed->part));
     make_parts(s, packed, nthreads);
-    TULLE_TRY(tulle__pool_run(packed->pool, count_parts, packed));
-    status = join_parts(s, packed);
-out:
-    return status;
+    TULLE_CALL(tulle__pool_run(packed->pool, count_parts, packed));
+    return join_parts(s, packed);
 }
 
 /* ---- filling ---- */
@@ -185,19 +181,17 @@ tulle_status tulle__producer_of_packed(struct tulle_stream *s, tulle__producer *
 {
     tulle__packed *packed = s->packed;
     tulle__producer *producer = NULL;
-    tulle_status status;
     packed->device = s->device;
     for (int a = 0; a < TULLE__ARRAYS; a++)
-        TULLE_TRY(s->device->ops->host_new(
+        TULLE_CALL(s->device->ops->host_new(
             s->device, tulle__array_bytes(s, a, s->lines, s->entries), "rows in another format", &packed->array[a]));
-    TULLE_TRY(tulle__pool_run(packed->pool, fill_parts, packed));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer));
+    TULLE_CALL(tulle__pool_run(packed->pool, fill_parts, packed));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer));
     *producer = (tulle__producer){.ops = &ops, .stream = s};
     *out = producer;
     for (int i = 0; i < packed->nparts; i++) tulle__blocks_fini(&packed->part[i].plan);
     packed->nparts = 0;
     tulle__free(packed->part);
     packed->part = NULL;
-out:
-    return status;
+    return TULLE_OK;
 }

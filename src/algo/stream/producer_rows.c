@@ -87,8 +87,7 @@ static const tulle__producer_ops ops = {
 tulle_status tulle__producer_of_rows(struct tulle_stream *s, tulle__producer **out)
 {
     struct rows_producer *producer = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer));
     producer->producer = (tulle__producer){.ops = &ops, .stream = s};
     *out = &producer->producer;
     return TULLE_OK;

@@ -67,17 +67,15 @@ static size_t buffer_bytes(const struct tulle_stream *s, int k)
 /* The ring's buffers, each for the largest slab; a resident matrix has one for each slab. */
 static tulle_status make_buffers(struct tulle_stream *s)
 {
-    tulle_status status = TULLE_OK;
     size_t largest = 0;
     int ring = s->plan.resident || s->nslabs < s->plan.ring ? s->nslabs : s->plan.ring;
     for (int k = 0; k < s->nslabs; k++)
         if (buffer_bytes(s, k) > largest) largest = buffer_bytes(s, k);
     for (; s->nbuffers < ring; s->nbuffers++) {
         size_t bytes = s->plan.resident ? buffer_bytes(s, s->nbuffers) : largest;
-        TULLE_TRY(tulle__device_buffer_new(s->device, bytes, "a buffer of slabs", &s->buffer[s->nbuffers]));
+        TULLE_CALL(tulle__device_buffer_new(s->device, bytes, "a buffer of slabs", &s->buffer[s->nbuffers]));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -87,19 +85,17 @@ out:
 static tulle_status make_workspaces(struct tulle_stream *s)
 {
     size_t sum, largest, at = 0;
-    tulle_status status;
-    TULLE_TRY(tulle__slab_workspaces(s, &sum, &largest));
-    if (!largest) goto out;
-    TULLE_TRY(
+    TULLE_CALL(tulle__slab_workspaces(s, &sum, &largest));
+    if (!largest) return TULLE_OK;
+    TULLE_CALL(
         tulle__device_buffer_new(s->device, s->plan.resident ? sum : largest, "workspace of products", &s->workspaces));
     for (int i = 0; i < s->nbuffers; i++) {
         size_t bytes = 0;
         s->workspace[i] = (tulle__device_place){s->workspaces, at};
-        if (s->plan.resident) TULLE_TRY(tulle__slab_workspace(s, i, &bytes));
+        if (s->plan.resident) TULLE_CALL(tulle__slab_workspace(s, i, &bytes));
         at += bytes;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle__device_place *array_of(tulle__slab *slab, int array)
@@ -110,44 +106,40 @@ static tulle__device_place *array_of(tulle__slab *slab, int array)
 /* Maps the arrays of each slab in place. */
 static tulle_status borrow_tiles(struct tulle_stream *s)
 {
-    tulle_status status = TULLE_OK;
     for (int k = 0; k < s->nslabs; k++) {
         tulle__arrived at = {{NULL}};
-        TULLE_TRY(s->producer->ops->wait(s->producer, 0, &s->slab[k], &at));
+        TULLE_CALL(s->producer->ops->wait(s->producer, 0, &s->slab[k], &at));
         for (int a = 0; a < TULLE__ARRAYS; a++, s->nbuffers++) {
-            TULLE_TRY(s->device->ops->borrow(s->device, (void *)(uintptr_t)at.array[a], 0, &s->buffer[s->nbuffers]));
+            TULLE_CALL(s->device->ops->borrow(s->device, (void *)(uintptr_t)at.array[a], 0, &s->buffer[s->nbuffers]));
             array_of(&s->held[k], a)->buffer = s->buffer[s->nbuffers];
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__ring_make(struct tulle_stream *s)
 {
     const tulle__device_ops *ops = s->device->ops;
     size_t host, count = TULLE__ARRAYS * (size_t)s->nslabs + TULLE__STREAM_RING;
-    tulle_status status;
     tulle__slab_largest(s, &host);
     s->mode = way_of(s, host);
-    TULLE_TRY(ops->queue_new(s->device, &s->copies));
-    TULLE_TRY(ops->queue_new(s->device, &s->kernels));
-    TULLE_TRY(ops->event_new(s->device, &s->ended));
+    TULLE_CALL(ops->queue_new(s->device, &s->copies));
+    TULLE_CALL(ops->queue_new(s->device, &s->kernels));
+    TULLE_CALL(ops->event_new(s->device, &s->ended));
     for (int i = 0; i < s->plan.ring; i++) {
-        TULLE_TRY(ops->event_new(s->device, &s->ready[i]));
-        TULLE_TRY(ops->event_new(s->device, &s->used[i]));
+        TULLE_CALL(ops->event_new(s->device, &s->ready[i]));
+        TULLE_CALL(ops->event_new(s->device, &s->used[i]));
     }
-    TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_buffer *), "buffers", &s->buffer));
-    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->held, "slabs on the device", &s->held));
-    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->workspace, "workspaces", &s->workspace));
-    TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_prepared *), "prepared slabs", &s->prepared));
-    if (ops->borrow) TULLE_TRY(ops->borrow(s->device, s->pointers, 0, &s->pointed));
-    TULLE_TRY(s->mode == TULLE__MODE_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
-    if (s->mode != TULLE__MODE_IN_PLACE) TULLE_TRY(make_workspaces(s));
+    TULLE_CALL(tulle__alloc_zero(count, sizeof(tulle__device_buffer *), "buffers", &s->buffer));
+    TULLE_CALL(tulle__alloc_zero(count, sizeof *s->held, "slabs on the device", &s->held));
+    TULLE_CALL(tulle__alloc_zero(count, sizeof *s->workspace, "workspaces", &s->workspace));
+    TULLE_CALL(tulle__alloc_zero(count, sizeof(tulle__device_prepared *), "prepared slabs", &s->prepared));
+    if (ops->borrow) TULLE_CALL(ops->borrow(s->device, s->pointers, 0, &s->pointed));
+    TULLE_CALL(s->mode == TULLE__MODE_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
+    if (s->mode != TULLE__MODE_IN_PLACE) TULLE_CALL(make_workspaces(s));
     for (int i = 0; i < s->plan.ring && i < s->nslabs && s->mode == TULLE__MODE_STAGED; i++)
-        TULLE_TRY(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
-out:
-    return status;
+        TULLE_CALL(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
+    return TULLE_OK;
 }
 
 size_t tulle__ring_host_bytes(const struct tulle_stream *s)

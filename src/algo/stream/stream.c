@@ -9,7 +9,6 @@
 #include <tulle/budget.h>
 
 #include "base/arg.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -72,21 +71,19 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
         .near_size = near_size,
         .near_processes = processes,
         .timeline = is_virtual ? NULL : s->comm->pe->timeline};
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
+    TULLE_CALL(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
     strcpy(s->spec, spec);
     s->options.device = s->spec;
-    TULLE_TRY(tulle__pe_device_open(s->comm->pe, spec, &setting, &s->device));
+    TULLE_CALL(tulle__pe_device_open(s->comm->pe, spec, &setting, &s->device));
     if (is_virtual && s->device->real_time)
-        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the device '%s' takes real time, but the engine's time is virtual", s->device->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' takes real time, but the engine's time is virtual",
+            s->device->name);
     if (s->device->virtual_time)
-        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies dense tiles alone", s->device->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies dense tiles alone", s->device->name);
     snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -115,18 +112,15 @@ static tulle_status make_vectors(struct tulle_stream *s)
 {
     tulle_stream_plan *plan = &s->plan;
     size_t size = tulle_type_size(s->type), cols = (size_t)s->options.cols, x, y;
-    tulle_status status;
     x = (size_t)s->x_lines * cols * size;
     y = (size_t)tulle__stream_y_lines(s) * cols * size;
     plan->vectors = x + y;
     if (plan->vectors > plan->capacity)
-        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
-            cols, plan->vectors, plan->capacity));
-    TULLE_TRY(check_memory(s));
-    TULLE_TRY(tulle__device_buffer_new(s->device, x, "X", &s->X));
-    TULLE_TRY(tulle__device_buffer_new(s->device, y, "Y", &s->Y));
-out:
-    return status;
+        return tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
+            cols, plan->vectors, plan->capacity);
+    TULLE_CALL(check_memory(s));
+    TULLE_CALL(tulle__device_buffer_new(s->device, x, "X", &s->X));
+    return tulle__device_buffer_new(s->device, y, "Y", &s->Y);
 }
 
 /* Decisions after the partition. Local. */
@@ -134,22 +128,20 @@ static tulle_status plan_stream(struct tulle_stream *s)
 {
     tulle__stream_rates rates;
     int is_virtual = tulle__is_virtual(s->comm);
-    tulle_status status;
-    TULLE_TRY(make_vectors(s));
+    TULLE_CALL(make_vectors(s));
     tulle__stream_format_text(&s->format, s->plan.format, sizeof s->plan.format);
-    TULLE_TRY(s->packed ? tulle__producer_of_packed(s, &s->producer)
-              : s->rows ? tulle__producer_of_rows(s, &s->producer)
-                        : tulle__producer_new(s, &s->producer));
-    if (!is_virtual) TULLE_TRY(tulle__stream_benchmark(s, &rates));
-    TULLE_TRY(tulle__stream_make_plan(s, is_virtual ? NULL : &rates));
-    TULLE_TRY(tulle__stream_point(s));
+    TULLE_CALL(s->packed ? tulle__producer_of_packed(s, &s->producer)
+               : s->rows ? tulle__producer_of_rows(s, &s->producer)
+                         : tulle__producer_new(s, &s->producer));
+    if (!is_virtual) TULLE_CALL(tulle__stream_benchmark(s, &rates));
+    TULLE_CALL(tulle__stream_make_plan(s, is_virtual ? NULL : &rates));
+    TULLE_CALL(tulle__stream_point(s));
     tulle__free(s->rowptr);
     s->rowptr = NULL;
-    TULLE_TRY(tulle__ring_make(s));
+    TULLE_CALL(tulle__ring_make(s));
     s->plan.device_bytes = s->device->used;
     s->plan.host_bytes = tulle__ring_host_bytes(s);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Collective. A or rows. */

@@ -221,8 +221,6 @@ typedef struct tulle__stream_rates {
     double read;               /* bytes a second of the producer; 0: it is memory */
 } tulle__stream_rates;
 
-/* Seconds of a product in that many slabs through a ring. */
-double tulle__stream_predict(const struct tulle_stream *stream, const tulle__stream_rates *rates, int slabs, int ring);
 /* Bytes of the device available to slabs: what X and Y leave, within the PE's memory. */
 size_t tulle__stream_room(const struct tulle_stream *stream);
 /* Decides on residence, slabs and ring; fills plan. rates: NULL if nothing can be benchmarked. */

@@ -21,7 +21,8 @@ static double matrix_bytes(const struct tulle_stream *s)
     return (double)tulle__slab_bytes(s, s->lines, s->entries);
 }
 
-double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_rates *r, int slabs, int ring)
+/* Seconds of a product in that many slabs through a ring. */
+static double stream_predict(const struct tulle_stream *s, const tulle__stream_rates *r, int slabs, int ring)
 {
     double used[TULLE__STREAM_RING] = {0}, come = 0, sent = 0, done = 0, total = matrix_bytes(s);
     for (int k = 0; k < slabs; k++) {
@@ -52,7 +53,7 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
     for (int pass = 0; pass < 2; pass++)
         for (int slabs = 2; slabs <= MOST_SLABS; slabs += 1 + slabs / 16) {
             if (slabs > s->lines || ring_bytes(s, slabs, ring) > 0.98 * room) continue;
-            double seconds = tulle__stream_predict(s, r, slabs, ring);
+            double seconds = stream_predict(s, r, slabs, ring);
             if (pass == 0 && seconds < least) least = seconds;
             if (pass == 1 && seconds <= 1.005 * least) return slabs;
             best = slabs;
@@ -141,7 +142,6 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
 {
     tulle_stream_plan *plan = &s->plan;
     size_t host, room = tulle__stream_room(s);
-    tulle_status status;
     plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
     plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= room;
     plan->in_place = !s->options.slabs && s->device->ops->borrow && s->producer->ops->room(s->producer, 1) == 0 &&
@@ -149,14 +149,14 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     plan->resident |= plan->in_place;
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;
-        TULLE_TRY(tulle__stream_cut(s, 1, plan->in_place ? TULLE__CUT_IN_TILES : TULLE__CUT_EVENLY));
-        if (!plan->in_place) TULLE_TRY(check_residence(s, room));
+        TULLE_CALL(tulle__stream_cut(s, 1, plan->in_place ? TULLE__CUT_IN_TILES : TULLE__CUT_EVENLY));
+        if (!plan->in_place) TULLE_CALL(check_residence(s, room));
     }
-    if (!plan->resident) TULLE_TRY(choose_ring(s, r, room));
+    if (!plan->resident) TULLE_CALL(choose_ring(s, r, room));
     plan->slabs = s->nslabs;
     plan->largest = tulle__slab_largest(s, &host);
     plan->first = s->nslabs ? tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries) : 0;
-    if (!r) goto out;
+    if (!r) return TULLE_OK;
     plan->bandwidth = r->bandwidth;
     plan->latency = r->latency;
     plan->read_bandwidth = r->read;
@@ -164,9 +164,8 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
         plan->transfer = (double)plan->matrix / r->bandwidth + tulle__slab_copies(s) * r->latency * plan->slabs;
     plan->compute = (double)plan->matrix * r->kernel + r->launch * plan->slabs;
     plan->seconds =
-        plan->resident ? plan->compute : tulle__stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
-out:
-    return status;
+        plan->resident ? plan->compute : stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
+    return TULLE_OK;
 }
 
 enum { SIZED = 32 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream as an operator of Krylov methods. */
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/operator.h"
 #include "algo/stream/stream.h"
 #include "base/arg.h"
@@ -72,13 +71,10 @@ static void copy_within(
 static tulle_status exchange(const struct streamed_sides *bound, size_t bytes, void *own, const tulle__device_place *x)
 {
     tulle_stream *s = bound->stream;
-    tulle_status status = TULLE_OK;
     if (s->comm->size == 1) return TULLE_OK;
     if (bytes) s->device->ops->download(s->kernels, own, x, bytes);
-    TULLE_TRY(tulle_comm_agree(s->comm, tulle__ring_wait(s, s->kernels)));
-    status = tulle__stream_gather(s, bound->x, false);
-out:
-    return status;
+    TULLE_CALL(tulle_comm_agree(s->comm, tulle__ring_wait(s, s->kernels)));
+    return tulle__stream_gather(s, bound->x, false);
 }
 
 static tulle_status apply_resident(void *arg, const tulle__device_place *x, const tulle__device_place *y)

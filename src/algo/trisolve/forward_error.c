@@ -20,17 +20,10 @@
 #include "base/error.h"
 #include "mat/compressed.h"
 #include "mat/sweep/apply.h"
+#include "tile/element.h"
 
 /* allowance for rounding in the bound itself */
 #define MARGIN 1.1
-
-static void put(const tulle_tile *t, int64_t at, double x)
-{
-    if (t->type == TULLE_F32)
-        ((float *)t->val)[at] = (float)x;
-    else
-        ((double *)t->val)[at] = x;
-}
 
 /* Copies the own tiles' part of column c of a dense matrix from a replicated vector. Local. */
 static void scatter(tulle_mat *B, tulle_gidx c, const double *b)
@@ -39,10 +32,10 @@ static void scatter(tulle_mat *B, tulle_gidx c, const double *b)
     int j = tulle__layout_find(l->col_cut, l->nt, c);
     for (int i = 0; i < l->mt; i++) {
         if (!tulle__tile_is_mine(B, i, j)) continue;
-        tulle_tile t = tulle__tile_in_place(B, i, j);
+        const tulle_own_tile t = tulle__own_tile_in_place(B, i, j);
         tulle_gidx col = c - l->col_cut[j];
         for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-            put(&t, t.order == TULLE_ROW_MAJOR ? r * t.ld + col : col * t.ld + r, b[l->row_cut[i] + r]);
+            tulle__element_set(t.type, t.val, tulle__dense_place(t.order, t.ld, r, col), b[l->row_cut[i] + r]);
     }
 }
 
@@ -103,16 +96,15 @@ tulle_status tulle_trisolve_rhs(
 static tulle_status compare_matrix(const tulle_mat *T, tulle_mat **M)
 {
     const tulle_layout *l = T->layout;
-    tulle_status status = tulle_mat_redistribute(T, l, M);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(T, l, M));
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             if (!tulle__tile_is_mine(*M, i, j)) continue;
-            tulle_tile t = tulle__tile_in_place(*M, i, j);
+            const tulle_own_tile t = tulle__own_tile_in_place(*M, i, j);
             for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
                 for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                    double x = fabs(t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e]);
-                    put(&t, e, l->col_cut[j] + t.colind[e] == l->row_cut[i] + r ? x : -x);
+                    double x = fabs(tulle__element(t.type, t.val, e));
+                    tulle__element_set(t.type, t.val, e, l->col_cut[j] + t.colind[e] == l->row_cut[i] + r ? x : -x);
                 }
         }
     return TULLE_OK;
@@ -130,21 +122,19 @@ static tulle_status find_rhs(const tulle_mat *T, const tulle_trisolve_options *o
 {
     double unit = T->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, longest = 0;
     tulle_gidx n = T->layout->m;
-    tulle_status status;
-    TULLE_TRY(tulle__column_gather(known, c, b->x));
-    TULLE_TRY(tulle__column_gather(X, c, b->y));
+    TULLE_CALL(tulle__column_gather(known, c, b->x));
+    TULLE_CALL(tulle__column_gather(X, c, b->y));
     for (tulle_gidx r = 0; r < n; r++) {
         b->size[r] = fabs(b->x[r]) + fabs(b->y[r]);
         b->unused[r] = b->z[r] = b->count[r] = 0;
     }
-    TULLE_TRY(tulle__mat_apply(T, options->op, b->size, b->size, b->unused, b->z, &longest, b->count));
+    TULLE_CALL(tulle__mat_apply(T, options->op, b->size, b->size, b->unused, b->z, &longest, b->count));
     for (tulle_gidx r = 0; r < n; r++) {
         double terms = b->count[r] + 3;
         b->z[r] = terms * unit / (1 - terms * unit) * (b->z[r] + fabs(b->diagonal[r]) * b->size[r]);
     }
     scatter(b->R, 0, b->z);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/attend.h"
-#include "base/error.h"
 
 void tulle__levels_fini(tulle__levels *levels)
 {
@@ -16,8 +15,7 @@ tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
 {
     int cursor = 0;
     if (levels->level) return TULLE_OK;
-    tulle_status status = tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level));
     int32_t *level = levels->level, last = -1;
     int64_t passed = 0;
     for (int64_t step = 0; step < t->n; step++) {

@@ -34,8 +34,19 @@ typedef struct tulle__method {
     tulle_status (*sweep)(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times);
 } tulle__method;
 
+/* device: one of PE 0 solves, with the bits of serial. The last four are the paper's. */
+extern const tulle__method tulle__method_serial, tulle__method_chunked, tulle__method_levels, tulle__method_p2p,
+    tulle__method_supernodal, tulle__method_push, tulle__method_device, tulle__method_unified,
+    tulle__method_unified_tasks, tulle__method_shmem, tulle__method_zerocopy;
+
+/*
+ * Push and the paper's four on devices: each PE has one, and all are of one process. NULL for a
+ * method that has no such kernels.
+ */
+const tulle__method *tulle__method_together(tulle_trisolve_method method);
+
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
-/* That of a schedule, which may be a device's. */
+/* The method of a schedule, which may be a device's. */
 const tulle__method *tulle__method_in_use(const tulle__method_schedule *a);
 
 /*

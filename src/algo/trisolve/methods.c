@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of methods: the only file here that refers to the folders below. */
-#include "algo/trisolve/baselines/baselines.h"
-#include "algo/trisolve/device/device_method.h"
-#include "algo/trisolve/device/together_method.h"
+/* The table of methods. */
 #include "algo/trisolve/method.h"
-#include "algo/trisolve/push/push_method.h"
-#include "algo/trisolve/rows/row_methods.h"
-#include "algo/trisolve/supernodal/supernodal_method.h"
 #include "base/arg.h"
 #include "base/spec.h"
 #include "base/words/names.h"

@@ -14,6 +14,7 @@
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
 #include "mat/sweep/apply.h"
+#include "tile/element.h"
 
 struct vectors {
     double *b, *x, *size; /* x and |x| */
@@ -24,16 +25,13 @@ struct vectors {
 tulle_status tulle__diagonal_read(const tulle_mat *T, double *diagonal)
 {
     const tulle_layout *l = T->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(T, i, j)) continue;
-            tulle_tile t = tulle__tile_in_place(T, i, j);
-            for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-                for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
-                    if (l->col_cut[j] + t.colind[e] == l->row_cut[i] + r)
-                        diagonal[l->row_cut[i] + r] =
-                            t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
-        }
+    TULLE__EACH_OWN_TILE(T, i, j) {
+        tulle_tile t = tulle__tile_in_place(T, i, j);
+        for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
+                if (l->col_cut[j] + t.colind[e] == l->row_cut[i] + r)
+                    diagonal[l->row_cut[i] + r] = tulle__element(t.type, t.val, e);
+    }
     tulle_status status = TULLE_OK;
     enum { PIECE = 1 << 18 };
     for (tulle_gidx at = 0; at < l->m && status == TULLE_OK; at += PIECE)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
-
 tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
 {
     tulle_layout *layout = NULL;
@@ -50,41 +48,35 @@ static void copy_tiles(const tulle_mat *X, const tulle_mat *stage, int back)
 {
     const tulle_layout *l = X->layout;
     size_t size = tulle_type_size(X->type);
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile tile = tulle__tile_in_place(X, i, j), part = tulle__tile_in_place(stage, 0, 0);
-            if (!tile.nnz) continue;
-            part.val = (char *)part.val + (size_t)(l->row_cut[i] * part.ld + l->col_cut[j]) * size;
-            part.m = tile.m;
-            part.n = tile.n;
-            copy_elements(back ? &part : &tile, back ? &tile : &part, size);
-        }
+    TULLE__EACH_OWN_TILE(X, i, j) {
+        tulle_tile tile = tulle__tile_in_place(X, i, j), part = tulle__tile_in_place(stage, 0, 0);
+        if (!tile.nnz) continue;
+        part.val = (char *)part.val + (size_t)(l->row_cut[i] * part.ld + l->col_cut[j]) * size;
+        part.m = tile.m;
+        part.n = tile.n;
+        copy_elements(back ? &part : &tile, back ? &tile : &part, size);
+    }
 }
 
 /* Copies own tiles to another matrix of the same layout. */
 static void copy_own(const tulle_mat *from, const tulle_mat *to)
 {
     size_t size = tulle_type_size(to->type);
-    for (int i = 0; i < to->layout->mt; i++)
-        for (int j = 0; j < to->layout->nt; j++) {
-            if (!tulle__tile_is_mine(to, i, j)) continue;
-            tulle_tile of = tulle__tile_in_place(from, i, j), into = tulle__tile_in_place(to, i, j);
-            if (into.nnz) copy_elements(&of, &into, size);
-        }
+    TULLE__EACH_OWN_TILE(to, i, j) {
+        tulle_tile of = tulle__tile_in_place(from, i, j), into = tulle__tile_in_place(to, i, j);
+        if (into.nnz) copy_elements(&of, &into, size);
+    }
 }
 
 tulle_status tulle__rhs_copy_in(tulle_trisolve *solver, const tulle_mat *B)
 {
     tulle_mat *parts = NULL;
-    tulle_status status = tulle__rhs_stage(solver, B->layout->n, &solver->stage_B);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__rhs_stage(solver, B->layout->n, &solver->stage_B));
     if (solver->triangle.reach == TULLE__ROWS_ALL) {
         copy_tiles(B, solver->stage_B, 0);
         return tulle_comm_barrier(solver->comm);
     }
-    status = tulle_mat_redistribute(B, solver->stage_B->layout, &parts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(B, solver->stage_B->layout, &parts));
     copy_own(parts, solver->stage_B);
     tulle_mat_free(parts);
     return TULLE_OK;
@@ -97,10 +89,9 @@ tulle_status tulle__rhs_copy_out(tulle_trisolve *solver, tulle_mat *X)
         copy_tiles(X, solver->stage_X, 1);
         return tulle_comm_barrier(solver->comm);
     }
-    tulle_status status = tulle_mat_redistribute(solver->stage_X, X->layout, &parts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(solver->stage_X, X->layout, &parts));
     copy_own(parts, X);
-    status = tulle_comm_barrier(solver->comm);
+    tulle_status status = tulle_comm_barrier(solver->comm);
     tulle_mat_free(parts);
     return status;
 }

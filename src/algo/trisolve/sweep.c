@@ -181,8 +181,7 @@ static tulle_status solve_parts(const struct sweep *p, int thread, const tulle__
 {
     for (int64_t k = 0; k < block->count; k += task->count) {
         const tulle__row_block part = part_of(block, k, task);
-        const tulle_status status = k ? look(p, thread) : TULLE_OK;
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(k ? look(p, thread) : TULLE_OK);
         solve_block(p, schedule, &part, task);
     }
     return TULLE_OK;

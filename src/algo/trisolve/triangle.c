@@ -7,6 +7,7 @@
 
 #include "base/attend.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /*
  * Partitions the rows of A into parts of about equal numbers of entries, which are assigned to PEs
@@ -156,11 +157,6 @@ void tulle__triangle_fini(tulle__triangle *t)
     t->tile = NULL;
 }
 
-static double value(const tulle_tile *tile, int64_t e)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e];
-}
-
 /* Defects of a row. */
 enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT, TINY_PIVOT };
 
@@ -182,7 +178,7 @@ static const float largest_tiny_f32 = 0x1p-128f;
 
 static enum fault inspect_pivot(const tulle_tile *tile, int64_t e)
 {
-    const double pivot = value(tile, e), tiny = tile->type == TULLE_F32 ? (double)largest_tiny_f32 : largest_tiny;
+    const double pivot = tulle__tile_element(tile, e), tiny = tile->type == TULLE_F32 ? (double)largest_tiny_f32 : largest_tiny;
     return pivot == 0 ? ZERO_PIVOT : fabs(pivot) <= tiny ? TINY_PIVOT : SOUND;
 }
 
@@ -322,8 +318,7 @@ tulle_status tulle__triangle_renew(tulle__triangle *t)
 {
     tulle_mat *rows = NULL;
     if (!t->own) return TULLE_OK; /* they are validated in place */
-    tulle_status status = make_rows(t, &rows);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_rows(t, &rows));
     for (int i = 0; i < t->ntiles; i++) {
         tulle_tile from;
         if (!tulle__tile_is_mine(rows, i, 0) || !t->tile[i].nnz) continue;

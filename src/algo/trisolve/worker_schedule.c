@@ -33,13 +33,11 @@ size_t tulle__worker_schedule_bytes(const tulle__worker_schedule *schedule, tull
 
 tulle_status tulle__worker_schedule_begin(tulle__worker_schedule *schedule, int worker, int workers)
 {
-    tulle_status status;
     *schedule = (tulle__worker_schedule){.worker = worker, .workers = workers};
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->known, "rows known to be solved", &schedule->known));
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->need, "rows needed", &schedule->need));
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->seen, "rows seen to be solved", &schedule->seen));
-out:
-    return status;
+    TULLE_CALL(
+        tulle__alloc_zero((size_t)workers, sizeof *schedule->known, "rows known to be solved", &schedule->known));
+    TULLE_CALL(tulle__alloc_zero((size_t)workers, sizeof *schedule->need, "rows needed", &schedule->need));
+    return tulle__alloc_zero((size_t)workers, sizeof *schedule->seen, "rows seen to be solved", &schedule->seen);
 }
 
 void tulle__worker_schedule_end(tulle__worker_schedule *schedule)
@@ -59,45 +57,34 @@ int tulle__worker_schedule_must_wait(const tulle__worker_schedule *schedule)
 static tulle_status add_wait(tulle__worker_schedule *schedule, int worker, int64_t rows)
 {
     if (schedule->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
-    if (schedule->nwaits == schedule->wait_room) {
-        int64_t room = schedule->wait_room ? 2 * schedule->wait_room : 64;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *schedule->wait, "waits", &schedule->wait);
-        if (status != TULLE_OK) return status;
-        schedule->wait_room = room;
-    }
+    TULLE_CALL(
+        tulle__grow(schedule->nwaits, &schedule->wait_room, 64, sizeof *schedule->wait, "waits", &schedule->wait));
     schedule->wait[schedule->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
     return TULLE_OK;
 }
 
 tulle_status tulle__worker_schedule_wait(tulle__worker_schedule *schedule)
 {
-    tulle_status status = TULLE_OK;
     for (int w = 0; w < schedule->workers; w++) {
         if (schedule->need[w] > schedule->known[w]) {
-            TULLE_TRY(add_wait(schedule, w, schedule->need[w]));
+            TULLE_CALL(add_wait(schedule, w, schedule->need[w]));
             schedule->known[w] = schedule->need[w];
         }
         schedule->need[w] = 0;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__worker_schedule_add(tulle__worker_schedule *schedule, const tulle__row_block *block)
 {
-    tulle_status status = TULLE_OK;
-    if (schedule->nblocks == schedule->room) {
-        int64_t room = schedule->room ? 2 * schedule->room : 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *schedule->block, "blocks of rows", &schedule->block));
-        schedule->room = room;
-    }
+    TULLE_CALL(tulle__grow(
+        schedule->nblocks, &schedule->room, 64, sizeof *schedule->block, "blocks of rows", &schedule->block));
     schedule->nrows += block->count;
     schedule->block[schedule->nblocks] = *block;
     schedule->block[schedule->nblocks].done = schedule->nrows;
     schedule->block[schedule->nblocks++].last_wait = (int32_t)schedule->nwaits;
     return TULLE_OK;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Copies n values, the last one first if backwards. */

@@ -109,7 +109,7 @@ static void find_all(const char *root, hierarchies all)
         }
 }
 
-/* Those of this machine are found once: a process stays in its groups. */
+/* Groups of this machine, found once: a process stays in its groups. */
 static struct {
     pthread_once_t once;
     hierarchies all;

@@ -118,8 +118,7 @@ static tulle_status search_path(struct search *s)
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     *s = (struct search){.used = 0};
-    tulle_status status = add_wanted(s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(add_wanted(s));
     const int plain = !getauxval(AT_SECURE); /* neither setuid nor with capabilities */
     if (plain) add_of_object(s, program);
     if (*TULLE_MODULE_DIR) add(s, TULLE_MODULE_DIR, sizeof TULLE_MODULE_DIR - 1, "");
@@ -132,8 +131,7 @@ static tulle_status search_path(struct search *s)
 tulle_status tulle__module_find_file(const char *file, char *path, size_t size)
 {
     struct search s;
-    tulle_status status = search_path(&s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(search_path(&s));
     for (const char *folder = s.folders; *folder;) {
         const size_t length = strcspn(folder, ":");
         if ((size_t)snprintf(path, size, "%.*s/%s", (int)length, folder, file) < size && access(path, F_OK) == 0)

@@ -38,8 +38,7 @@ static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm 
         if (!running) return tulle__mpi_host->fail(TULLE_ERR_STATE, "a communicator was handed in before MPI_Init");
         memcpy(&parent, handed->comm, sizeof parent);
     }
-    tulle_status status = tulle__mpi_start();
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mpi_start());
     int error = MPI_Comm_dup(parent, comm);
     if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "copying the communicator");
@@ -127,9 +126,8 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     MPI_Comm comm;
     int direct = 1;
-    tulle_status status = own_communicator(setting->communicator, &comm);
-    if (status != TULLE_OK) return status;
-    status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
+    TULLE_CALL(own_communicator(setting->communicator, &comm));
+    tulle_status status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
     if (status == TULLE_OK) status = negotiate_in(comm, direct, setting);
     MPI_Comm_free(&comm);
     /* from here on other processes wait for this one, even if it never opens the team */

@@ -21,8 +21,7 @@ static tulle_status touch(tulle__engine_team *team, int target)
     tulle__place data = {.rank = target, .segment = TULLE__DATA, .length = BYTES};
     tulle__place word = {.rank = target, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
     uint64_t count = link->ops->get(link, 0, &data, 0, sink, sizeof sink);
-    tulle_status status = link->ops->wait(link, 0, count);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(link->ops->wait(link, 0, count));
     link->ops->fetch_add(link, &word, 0, 1);
     return link->ops->wait(link, 0, 0);
 }

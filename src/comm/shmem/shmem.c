@@ -124,8 +124,7 @@ static tulle_status open_segment(tulle__engine_team *team, int segment, size_t b
             TULLE_ERR_MEMORY, "a segment of %.1f MB does not fit in the symmetric heap", (double)bytes / 1e6);
     team->segment_bytes[segment] = bytes;
     char ***base = &team->base[segment];
-    tulle_status status = tulle__alloc_zero((size_t)team->npes, sizeof **base, "segment addresses", base);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)team->npes, sizeof **base, "segment addresses", base));
     for (int rank = 0; direct && rank < team->npes; rank++) (*base)[rank] = shmem_ptr(link->symmetric[segment], rank);
     (*base)[team->rank] = link->symmetric[segment];
     link->shared.base[segment] = *base;

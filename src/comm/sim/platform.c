@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "comm/sim/sim_team.h"
 
 static const tulle__sim_rates v100 = {.flops = {[TULLE_F32] = 15.7e12, [TULLE_F64] = 7.8e12},
@@ -70,9 +71,8 @@ static tulle_status measure_copy(double *bandwidth)
 {
     const size_t bytes = (size_t)32 << 20;
     char *from, *to;
-    tulle_status status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &from);
-    if (status != TULLE_OK) return status;
-    status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &to);
+    TULLE_CALL(tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &from));
+    tulle_status status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &to);
     for (int i = 0; i < 5 && status == TULLE_OK; i++) {
         int64_t start = tulle__clock_ns();
         memcpy(to, from, bytes);
@@ -152,8 +152,7 @@ static tulle_status read_choice(
     tulle__spec_part *part, const char *key, const char *what, const char *const words[2], int *second)
 {
     const char *word = words[*second];
-    tulle_status status = tulle__sim_host->spec_word(part, key, &word);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__sim_host->spec_word(part, key, &word));
     return tulle__sim_host->name_parse(what, word, words, 2, second);
 }
 
@@ -161,10 +160,9 @@ static tulle_status read_choices(tulle__spec_part *part, tulle__sim_platform *p)
 {
     static const char *const compute[] = {"model", "measured"}, *const data[] = {"real", "none"},
                              *const sharing[] = {"fair", "queue"};
-    tulle_status status = read_choice(part, "compute", "way of computing (compute=)", compute, &p->measured);
-    if (status == TULLE_OK) status = read_choice(part, "data", "kind of data (data=)", data, &p->sizes);
-    if (status == TULLE_OK) status = read_choice(part, "sharing", "sharing of links (sharing=)", sharing, &p->queued);
-    return status;
+    TULLE_CALL(read_choice(part, "compute", "way of computing (compute=)", compute, &p->measured));
+    TULLE_CALL(read_choice(part, "data", "kind of data (data=)", data, &p->sizes));
+    return read_choice(part, "sharing", "sharing of links (sharing=)", sharing, &p->queued);
 }
 
 /* Options with a number and a unit. pair: pair_bw as given, or below 0. */
@@ -193,8 +191,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"room", tulle__sim_host->spec_bytes, &p->room},
     };
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
-        tulle_status status = quantities[i].read(part, quantities[i].key, quantities[i].value);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(quantities[i].read(part, quantities[i].key, quantities[i].value));
     }
     if (*pair >= 0) p->pair_bw = *pair;
     return TULLE_OK;

@@ -27,8 +27,7 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     const char *file;
     if (setting->communicator)
         return tulle__sim_host->fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'sim' uses none");
-    tulle_status status = tulle__sim_platform_read(part, &platform, &file);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__sim_platform_read(part, &platform, &file));
     if (!setting->npes) setting->npes = platform.node ? platform.node : PES;
     if (!setting->threads) setting->threads = 1;
     /* values without memory cost nothing: the limit is the simulated machine's */

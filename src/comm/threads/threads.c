@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/host/cores.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/shared_memory.h"
 
 struct tulle__engine_team {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/heap.h"
 #include "comm/wrap/wrap.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/wrap/wrap.h"
 
 struct fault_link {
@@ -85,19 +86,17 @@ static tulle_status open_fault(
 {
     static const char *const keys[] = {"op", "rank"};
     (void)timeline;
-    tulle_status status;
     struct fault_link *fault = NULL;
     int64_t op = -1, rank = 0;
-    TULLE_TRY(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
-    TULLE_TRY(tulle__spec_int(part, "rank", 0, inner->npes - 1, &rank));
-    TULLE_TRY(tulle__spec_done(part, keys, 2));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *fault, "fault wrapper", &fault));
+    TULLE_CALL(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
+    TULLE_CALL(tulle__spec_int(part, "rank", 0, inner->npes - 1, &rank));
+    TULLE_CALL(tulle__spec_done(part, keys, 2));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *fault, "fault wrapper", &fault));
     fault->op = op;
     fault->left = rank == inner->rank ? op : -1;
     tulle__wrap(&fault->link, &fault_ops, inner);
     *link = &fault->link;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__wrapper tulle__wrapper_fault = {

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/wrap/wrap.h"
 
 enum { LISTED = 256 }; /* pages of a list that are recorded; further ones fault again */
@@ -399,13 +400,11 @@ static tulle_status open_migrate(
     TULLE_TRY(tulle__spec_bytes(part, "bw", &bandwidth));
     TULLE_TRY(tulle__spec_int(part, "pin", 0, (1 << MOVES_BITS) - 1, &pin));
     TULLE_TRY(tulle__spec_done(part, keys, 4));
-    if (page < 64 || page > 1e12 || bandwidth < 1 || fault < 0) {
-        status = tulle__fail(TULLE_ERR_ARG,
+    if (page < 64 || page > 1e12 || bandwidth < 1 || fault < 0)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG,
             "migrate: page=%g, bw=%g or fault=%g s is out of range: pages have 64 bytes to 1 TB, the bandwidth is at "
             "least 1 byte a second, and a fault takes no negative time",
-            page, bandwidth, fault);
-        goto out;
-    }
+            page, bandwidth, fault));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *m, "migrate wrapper", &m));
     m->page = (uint64_t)page;
     m->pin = pin;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/wrap/wrap.h"
 
 enum { DATES = 64 }; /* arrivals that a group records; further transfers arrive with the last */
@@ -181,29 +182,23 @@ static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__
 {
     static const char *const keys[] = {"latency", "bw"};
     (void)timeline;
-    tulle_status status;
     struct net_link *net = NULL;
     double latency = 2e-6, bandwidth = 12e9;
-    if (inner->virtual_time) {
-        status = tulle__fail(TULLE_ERR_ARG, "net: its delays take real time, but the engine below simulates a network "
-                                            "in virtual time: set that engine's latency and bandwidth instead");
-        goto out;
-    }
-    TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
-    TULLE_TRY(tulle__spec_bytes(part, "bw", &bandwidth));
-    TULLE_TRY(tulle__spec_done(part, keys, 2));
-    if (bandwidth < 1) {
-        status =
-            tulle__fail(TULLE_ERR_ARG, "net: bw=%g is too small: a bandwidth is at least 1 byte a second", bandwidth);
-        goto out;
-    }
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *net, "net wrapper", &net));
+    if (inner->virtual_time)
+        return tulle__fail(TULLE_ERR_ARG, "net: its delays take real time, but the engine below simulates a network "
+                                          "in virtual time: set that engine's latency and bandwidth instead");
+    TULLE_CALL(tulle__spec_seconds(part, "latency", &latency));
+    TULLE_CALL(tulle__spec_bytes(part, "bw", &bandwidth));
+    TULLE_CALL(tulle__spec_done(part, keys, 2));
+    if (bandwidth < 1)
+        return tulle__fail(
+            TULLE_ERR_ARG, "net: bw=%g is too small: a bandwidth is at least 1 byte a second", bandwidth);
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *net, "net wrapper", &net));
     net->latency_ns = latency * 1e9;
     net->ns_per_byte = 1e9 / bandwidth;
     tulle__wrap(&net->link, &net_ops, inner);
     *link = &net->link;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__wrapper tulle__wrapper_net = {

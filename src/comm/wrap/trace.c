@@ -4,6 +4,7 @@
  * and peer.
  */
 #include "base/memory.h"
+#include "base/spec.h"
 #include "base/timeline.h"
 #include "comm/wrap/wrap.h"
 

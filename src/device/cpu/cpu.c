@@ -11,7 +11,6 @@
 #include "device/kernels/spgemm/spgemm_calls.h"
 #include "device/kernels/spmm/spmm.h"
 #include "device/kernels/transpose.h"
-#include "device/kernels/vectors/tall.h"
 #include "device/kernels/vectors/vectors.h"
 #include "device/values.h"
 

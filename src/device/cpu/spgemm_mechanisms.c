@@ -64,16 +64,15 @@ static tulle_status look(const tulle__spgemm_plan *plan, struct figures *f)
 {
     const tulle__spgemm_task *task = plan->task;
     double entries = 0, words = 0;
-    uint8_t *seen = NULL;
-    tulle_status status = TULLE_OK;
+    TULLE__SCOPED uint8_t *seen = NULL;
     *f = (struct figures){.rows = (double)task->m, .products = (double)plan->flops};
     for (int p = 0; p < task->npairs; p++) {
         const int64_t *ap = task->pair[p].A.rowptr;
         f->a += (double)(ap ? ap[task->m] - ap[0] : task->m);
         f->b_rows += (double)task->pair[p].B.m;
     }
-    if (!plan->flops) goto out;
-    TULLE_TRY(tulle__alloc_zero((size_t)task->n, 1, "the marks of a row of C", &seen));
+    if (!plan->flops) return TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero((size_t)task->n, 1, "the marks of a row of C", &seen));
     for (int s = 0; s < TULLE__SAMPLES; s++) {
         int64_t in_row, span;
         look_at_row(task, plan->sample[s].i, seen, &in_row, &span);
@@ -82,9 +81,7 @@ static tulle_status look(const tulle__spgemm_plan *plan, struct figures *f)
     }
     f->c = entries / TULLE__SAMPLES * f->products;
     f->words = words / TULLE__SAMPLES * f->products;
-out:
-    tulle__free(seen);
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -136,22 +133,20 @@ struct arrays {
 static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct arrays *kept = context;
-    tulle_status status = TULLE_OK;
     if (!kept->C.rowptr)
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *kept->C.rowptr, "row pointers of C", &kept->C.rowptr));
+        TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *kept->C.rowptr, "row pointers of C", &kept->C.rowptr));
     if (nnz > kept->room) {
         tulle__free(kept->C.colind);
         tulle__free(kept->C.val);
         kept->C.colind = NULL;
         kept->C.val = NULL;
         kept->room = 0;
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *kept->C.colind, "columns of C", &kept->C.colind));
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof(double), "values of C", &kept->C.val));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *kept->C.colind, "columns of C", &kept->C.colind));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof(double), "values of C", &kept->C.val));
         kept->room = nnz;
     }
     *C = kept->C;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status stay(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)

@@ -76,16 +76,14 @@ static tulle_status make_room(struct block_product *p)
     p->rows = p->pairs + aligned(sizeof p->pair);
     p->values = p->rows + rows;
     p->scan = p->values + rows;
-    tulle_status status = tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(p->task->m + 1), &room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(p->task->m + 1), &room));
     p->room = room;
     describe(p);
     p->C = (tulle__cuda_block_result){.rowptr = (int32_t *)(void *)(p->room + p->rows),
         .values = (int32_t *)(void *)(p->room + p->values),
         .multiplications = (unsigned long long *)(void *)(p->room + offsetof(struct figures, multiplications)),
         .skipped = (unsigned long long *)(void *)(p->room + offsetof(struct figures, skipped))};
-    status = check(p, cudaMemsetAsync(p->room, 0, p->scan, p->queue->stream));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(p, cudaMemsetAsync(p->room, 0, p->scan, p->queue->stream)));
     return check(p, cudaMemcpyAsync(p->room + p->pairs, p->pair, (size_t)p->task->npairs * sizeof *p->pair,
                         cudaMemcpyHostToDevice, p->queue->stream));
 }
@@ -168,11 +166,10 @@ tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__
     tulle__device_result place, void *context, tulle__device_product_counts *counts)
 {
     struct block_product *p = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p));
     p->queue = queue;
     p->task = task;
-    status = run(p, place, context, counts);
+    tulle_status status = run(p, place, context, counts);
     tulle__cuda_host->free(p);
     return status;
 }
@@ -181,11 +178,10 @@ tulle_status tulle__cuda_block_values(
     tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there)
 {
     struct block_product *p = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p));
     p->queue = queue;
     p->task = task;
-    status = make_room(p);
+    tulle_status status = make_room(p);
     p->C.blocks = there->nnz;
     p->C.rowptr = tulle__cuda_at(&there->rowptr);
     p->C.colind = tulle__cuda_at(&there->colind);

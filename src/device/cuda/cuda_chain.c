@@ -108,8 +108,7 @@ static tulle_status gemm(tulle__device_queue *queue, const tulle__device_chain *
     if (A->m > INT_MAX || A->n > INT_MAX || A->ld > INT_MAX) return too_large(A);
     if (B->n > INT_MAX || B->ld > INT_MAX) return too_large(B);
     int m = (int)task->m, n = (int)task->n, k = (int)A->n, lda = (int)A->ld, ldb = (int)B->ld, ldc = (int)task->c_row;
-    tulle_status status = set_blas(queue);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(set_blas(queue));
     void *at_a = tulle__cuda_at(&A->val), *at_b = tulle__cuda_at(&B->val), *at_c = tulle__cuda_at(&task->C);
     return tulle__cuda_check_blas(cuda,
         task->type == TULLE_F64

@@ -118,10 +118,9 @@ static tulle_status host_new(tulle__device *device, size_t bytes, const char *wh
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *memory, *before;
-    tulle_status status = tulle__cuda_host->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory));
     void *block = tulle__page_block(memory);
-    status = tulle__cuda_enter(cuda, &before);
+    tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) {
         tulle__cuda_host->free(memory);
         return status;

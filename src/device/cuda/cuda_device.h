@@ -31,7 +31,7 @@ typedef struct tulle__cuda_driver {
 /* The variable that says how many hardware queues there are. */
 #define TULLE__CUDA_CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
 
-/* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
+/* Kernels where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
 enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
 
 /* A chain that was timed; and which kernel chains of a kind take (cuda_choice.c). */

@@ -110,11 +110,10 @@ static void enter_anyway(tulle__cuda_gpu *gpu, void **before)
 tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
 {
     tulle__cuda_gpu *gpu = cuda->gpu;
-    tulle_status status = report_loss(gpu);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(report_loss(gpu));
     if (gpu->driver.current(before) != 0)
         return tulle__cuda_host->fail(TULLE_ERR_COMM, "CUDA: the current context is not known");
-    status = check(gpu, cudaSetDevice(gpu->ordinal), "choosing the device");
+    tulle_status status = check(gpu, cudaSetDevice(gpu->ordinal), "choosing the device");
     if (status != TULLE_OK) leave(gpu, *before);
     return status;
 }

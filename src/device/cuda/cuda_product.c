@@ -60,8 +60,7 @@ static tulle_status make_room(struct product *p, int64_t m)
     p->counts = (sizeof(struct figures) + 255) / 256 * 256;
     p->list = p->counts + (size_t)(m + 1) * sizeof(int32_t);
     p->scan = (p->list + (size_t)m * TULLE__CUDA_LISTS * sizeof(int32_t) + 255) / 256 * 256;
-    tulle_status status = tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(m + 1), &room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(m + 1), &room));
     p->room = room;
     p->rows.m = m;
     p->rows.list = (int32_t *)(void *)(p->room + p->list);

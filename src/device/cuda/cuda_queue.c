@@ -46,10 +46,9 @@ static tulle_status make_stream(tulle__device_queue *queue)
 tulle_status tulle__cuda_queue_make(tulle__cuda *cuda, tulle__device_queue **out)
 {
     tulle__device_queue *queue = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue));
     queue->cuda = cuda;
-    status = make_stream(queue);
+    tulle_status status = make_stream(queue);
     if (status == TULLE_OK)
         *out = queue;
     else
@@ -61,9 +60,8 @@ tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
-    tulle_status status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
-    status = tulle__cuda_start(cuda);
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
+    tulle_status status = tulle__cuda_start(cuda);
     if (status == TULLE_OK) status = tulle__cuda_queue_make(cuda, queue);
     tulle__cuda_leave(cuda, before);
     return status;
@@ -202,9 +200,8 @@ tulle_status tulle__cuda_event_new(tulle__device *device, tulle__device_event **
     tulle__cuda *cuda = (tulle__cuda *)device;
     tulle__device_event *event = NULL;
     void *before;
-    tulle_status status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
-    status = tulle__cuda_host->alloc_zero(1, sizeof *event, "an event", &event);
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *event, "an event", &event);
     if (status == TULLE_OK)
         status = tulle__cuda_check(cuda, cudaEventCreateWithFlags(&event->event, cudaEventDisableTiming), "an event");
     tulle__cuda_leave(cuda, before);

@@ -135,11 +135,10 @@ static tulle_status drop_old(tulle__device_queue *queue)
 static tulle_status grow(tulle__device_queue *queue, size_t bytes)
 {
     if (bytes <= queue->room.bytes) return TULLE_OK;
-    tulle_status status = drop_old(queue);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(drop_old(queue));
     queue->old_room = queue->room;
     queue->room.bytes = 0;
-    status = take_room(queue, bytes);
+    tulle_status status = take_room(queue, bytes);
     if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !queue->old_room.bytes) return status;
     status = drop_old(queue);
     return status == TULLE_OK ? take_room(queue, bytes) : status;

@@ -122,8 +122,7 @@ static tulle_status find_room(
     tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
 {
     size_t bytes = 0;
-    tulle_status status = ask_room(p, &bytes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(ask_room(p, &bytes));
     if (bytes < TULLE__CUDA_ROOM_LEAST) bytes = TULLE__CUDA_ROOM_LEAST;
     if (has_room(task, bytes)) {
         *room = tulle__cuda_at(&task->workspace);
@@ -301,9 +300,8 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     }
     if (!is_plain(&t) || cuda->kernels == TULLE__CUDA_OWN) return TULLE_OK;
     if (tulle__cuda_refused(cuda, kind_of(&t), t.vectors)) return TULLE_OK;
-    tulle_status status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
-    status = tulle__cuda_start(cuda);
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
+    tulle_status status = tulle__cuda_start(cuda);
     if (status == TULLE_OK) status = describe(cuda, &t, &p);
     tulle__cuda_lock_libraries(cuda);
     if (status == TULLE_OK) status = ask_room(&p, bytes);
@@ -388,9 +386,8 @@ tulle_status tulle__cuda_prepare(tulle__device_queue *queue, const tulle__slab_t
     if ((!plain && !task->A.symmetric) || task->A.blocks == 0) return TULLE_OK;
     if (queue->status != TULLE_OK || !task->workspace.buffer) return TULLE_OK;
     if (__atomic_load_n(&cuda->broken, __ATOMIC_ACQUIRE)) return TULLE_OK; /* the product says so */
-    tulle_status status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
-    status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
     if (status == TULLE_OK && plain) status = prepare_plain(queue, task, made, &some);
     if (plain && tulle__cuda_refuse(cuda, kind_of(task), task->vectors, status)) {
         status = TULLE_OK; /* products are our kernels' */

@@ -58,7 +58,7 @@ template <int LANES> __device__ team team_of(const tulle__cuda_rows &rows, int b
     return {t % LANES, t / LANES * LANES, WARP >> (32 - LANES), n < rows.count[bin] ? *row_in_bin(rows, bin, n) : -1};
 }
 
-/* Which lanes of the team say yes. */
+/* Lanes of the team that say yes. */
 __device__ unsigned lanes_with(const team &t, bool yes)
 {
     return __ballot_sync(WARP, yes) >> t.shift & t.lanes;

@@ -36,7 +36,7 @@ template <typename T, int WIDTH> struct team {
     /* entries of A that a team loads at once, of which each lane has EACH_ENTRY */
     static const int ENTRIES = LANES < 8 ? 8 : LANES, EACH_ENTRY = ENTRIES / LANES;
 
-    /* Which of a lane's entries the e-th of the team's is; 0 where it has one, whatever e is. */
+    /* Number among a lane's entries of the team's e-th; 0 where a lane has one, whatever e is. */
     __device__ static constexpr int piece(int e)
     {
         return EACH_ENTRY > 1 ? e / LANES : 0;

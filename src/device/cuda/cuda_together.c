@@ -45,12 +45,11 @@ tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other
     int from = cuda->gpu->ordinal, to = ((const tulle__cuda *)other)->gpu->ordinal, can = 0;
     void *before;
     if (from == to) return TULLE_OK;
-    tulle_status status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
     cudaError_t error = cudaDeviceCanAccessPeer(&can, from, to);
     if (error == cudaSuccess && can) error = cudaDeviceEnablePeerAccess(to, 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled) error = cudaGetLastError() == error ? cudaSuccess : error;
-    status = tulle__cuda_check(cuda, error, "reaching another GPU");
+    tulle_status status = tulle__cuda_check(cuda, error, "reaching another GPU");
     tulle__cuda_leave(cuda, before);
     if (status == TULLE_OK && !can)
         status = tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "GPU %d does not reach the memory of GPU %d", from, to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/spec.h"
 #include "device/host/host.h"
+#include "base/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,8 +57,7 @@ static tulle_status borrow(tulle__device *device, void *memory, size_t bytes, tu
 {
     struct block *block = NULL;
     (void)device;
-    tulle_status status = tulle__alloc_zero(1, sizeof *block, "a buffer", &block);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *block, "a buffer", &block));
     block->buffer = (tulle__device_buffer){.bytes = bytes, .borrowed = 1, .direct = memory};
     *buffer = &block->buffer;
     return TULLE_OK;
@@ -76,8 +75,7 @@ static tulle_status host_new(tulle__device *device, size_t bytes, const char *wh
 {
     void *memory;
     (void)device;
-    tulle_status status = tulle__alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory));
     void *block = tulle__page_block(memory);
     memcpy(out, &block, sizeof block);
     return TULLE_OK;
@@ -101,7 +99,7 @@ static void host_unregister(tulle__device *device, void *memory)
     (void)device, (void)memory;
 }
 
-/* It is not lost before the process is. */
+/* The host is not lost before the process is. */
 static tulle_status state(tulle__device *device)
 {
     (void)device;

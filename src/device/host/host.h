@@ -25,7 +25,7 @@ tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *poo
 tulle_status tulle__host_eigen(tulle__pool *pool, const tulle__device_eigen *task);
 tulle_status tulle__host_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
 
-/* Its values alone, as `values`. */
+/* Values alone of a product, as `values`. */
 tulle_status tulle__host_values(
     const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task, const tulle__device_tile *C);
 

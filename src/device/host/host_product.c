@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse products of tiles in host memory. */
+#include "base/error.h"
 #include "device/host/host.h"
 #include "tile/tile_csr.h"
 
@@ -35,8 +36,7 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__c
 {
     const struct result_place *asked = context;
     tulle__device_tile tile = {.kind = asked->in_blocks ? TULLE_VBSR : TULLE_CSR, .values = C->values};
-    tulle_status status = asked->place(asked->context, m, nnz, &tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(asked->place(asked->context, m, nnz, &tile));
     C->nnz = nnz;
     C->rowptr = (int64_t *)(void *)tulle__host_at(&tile.rowptr);
     C->colind = (int32_t *)(void *)tulle__host_at(&tile.colind);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -27,13 +28,7 @@ static int64_t part_row(const struct job *job, int64_t part)
     int64_t low = 0, high = job->A->m, nnz = rowptr[high] - rowptr[0];
     int64_t target = rowptr[0] + nnz / job->parts * part + nnz % job->parts * part / job->parts;
     if (part == job->parts) return high;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (rowptr[middle] < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, rowptr[middle] < target);
     return low;
 }
 

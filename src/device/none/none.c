@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -96,8 +97,7 @@ static tulle_status make_room(struct met *met, int64_t count)
     tulle__free(met->place);
     met->place = NULL;
     met->room = 0;
-    tulle_status status = tulle__alloc_zero((size_t)room, sizeof *met->place, "columns of a row", &met->place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)room, sizeof *met->place, "columns of a row", &met->place));
     met->room = room;
     met->stamp = 0;
     return TULLE_OK;
@@ -119,8 +119,7 @@ static int meet(struct met *met, int32_t column)
 /* Entries of row r of the product. */
 static tulle_status look_at(const tulle__spgemm_task *task, int64_t r, int64_t flops, struct met *met, int64_t *entries)
 {
-    tulle_status status = make_room(met, flops);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_room(met, flops));
     met->stamp++;
     *entries = 0;
     for (int p = 0; p < task->npairs; p++) {
@@ -151,13 +150,7 @@ static void count_products(const tulle__spgemm_task *task, int64_t *sum)
 static int64_t row_of(const int64_t *sum, int64_t m, int64_t at)
 {
     int64_t low = 0, high = m;
-    while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (sum[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, sum[middle] <= at);
     return low;
 }
 
@@ -196,8 +189,7 @@ static tulle_status expect(const tulle__spgemm_task *task, int64_t *sum, int64_t
     count_products(task, sum);
     *multiplications = sum[task->m];
     if (sum[task->m]) {
-        tulle_status status = estimate_ratio(task, sum, &ratio);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(estimate_ratio(task, sum, &ratio));
     }
     for (int64_t r = 0; r < task->m; r++) {
         double row = fmin((double)(sum[r + 1] - (int64_t)before) * ratio, n);
@@ -225,20 +217,18 @@ static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, 
 static tulle_status spgemm(
     tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
-    tulle_status status;
-    int64_t *rowptr = NULL, multiplications;
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    int64_t multiplications;
     int32_t width;
     (void)pool;
-    TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &width));
-    TULLE_TRY(tulle__alloc((size_t)task->m + 1, sizeof *rowptr, "row pointers", &rowptr));
-    TULLE_TRY(expect(task, rowptr, &multiplications));
-    TULLE_TRY(place(context, task->m, rowptr[task->m], C));
+    TULLE_CALL(tulle__narrow(task->n, "the width of a tile of C", &width));
+    TULLE_CALL(tulle__alloc((size_t)task->m + 1, sizeof *rowptr, "row pointers", &rowptr));
+    TULLE_CALL(expect(task, rowptr, &multiplications));
+    TULLE_CALL(place(context, task->m, rowptr[task->m], C));
     memcpy(C->rowptr, rowptr, ((size_t)task->m + 1) * sizeof *rowptr);
     C->nnz = rowptr[task->m];
     C->multiplications = multiplications;
-out:
-    tulle__free(rowptr);
-    return status;
+    return TULLE_OK;
 }
 
 /* Counting and transposing structures is the reference's; a transposed tile gets values, which nobody reads. */

@@ -136,8 +136,7 @@ static tulle_status host_new(tulle__device *device, size_t bytes, const char *wh
 {
     const openacc *acc = (const openacc *)device;
     void *memory;
-    tulle_status status = house->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(house->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory));
     void *block = tulle__page_block(memory);
     if (acc->pin && bytes) {
         choose(acc);
@@ -169,7 +168,7 @@ static void host_unregister(tulle__device *device, void *memory)
     (void)device, (void)memory;
 }
 
-/* Its library ends the process when a GPU fails. */
+/* OpenACC's library ends the process when a GPU fails. */
 static tulle_status state(tulle__device *device)
 {
     (void)device;

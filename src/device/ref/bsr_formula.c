@@ -6,19 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-
-static double get(tulle_type type, const void *val, int64_t i)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[i] : ((const double *)val)[i];
-}
-
-static void put(tulle_type type, void *val, int64_t i, double x)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[i] = (float)x;
-    else
-        ((double *)val)[i] = x;
-}
+#include "tile/element.h"
 
 static int64_t column(const tulle__bsr *A, int64_t row, int64_t e)
 {
@@ -30,7 +18,8 @@ static int64_t column(const tulle__bsr *A, int64_t row, int64_t e)
 static void deliver(const tulle__bsr_task *task, int64_t line, int64_t j, double x)
 {
     int64_t at = line * task->ldy + j;
-    put(task->vectors, task->Y, at, task->A.symmetric ? get(task->vectors, task->Y, at) + x : x);
+    tulle__element_set(
+        task->vectors, task->Y, at, task->A.symmetric ? tulle__element(task->vectors, task->Y, at) + x : x);
 }
 
 /* Sums of column j for all lines that a symmetric slab adds to: those after its first, in f64 until the end. */
@@ -54,10 +43,10 @@ static tulle_status multiply_symmetric(const tulle__bsr_task *task)
                 for (int64_t r = 0; r < b; r++)
                     for (int64_t c = 0; c < b; c++) {
                         int64_t row = first + i * b + r, col = column(A, i, e) * b + c;
-                        double a = get(task->values, A->val, (e * b + r) * b + c);
-                        sum[row - first] += a * get(task->vectors, task->X, col * task->ldx + j);
+                        double a = tulle__element(task->values, A->val, (e * b + r) * b + c);
+                        sum[row - first] += a * tulle__element(task->vectors, task->X, col * task->ldx + j);
                         if (column(A, i, e) > A->first + i)
-                            sum[col - first] += a * get(task->vectors, task->X, row * task->ldx + j);
+                            sum[col - first] += a * tulle__element(task->vectors, task->X, row * task->ldx + j);
                     }
         for (int64_t l = 0; l < lines; l++)
             if (named[l]) deliver(task, first + l, j, sum[l]);
@@ -80,8 +69,7 @@ tulle_status tulle__bsr_formula(tulle__pool *pool, const tulle__bsr_task *task)
     const tulle__bsr *A = &task->A;
     int64_t b = A->block;
     (void)pool;
-    tulle_status status = tulle__bsr_check(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__bsr_check(task));
     if (A->symmetric) return multiply_symmetric(task);
     for (int64_t i = 0; i < A->m; i++)
         for (int64_t r = 0; r < b; r++)
@@ -89,8 +77,8 @@ tulle_status tulle__bsr_formula(tulle__pool *pool, const tulle__bsr_task *task)
                 double sum = 0;
                 for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++)
                     for (int64_t c = 0; c < b; c++)
-                        sum += get(task->values, A->val, (e * b + r) * b + c) *
-                               get(task->vectors, task->X, (column(A, i, e) * b + c) * task->ldx + j);
+                        sum += tulle__element(task->values, A->val, (e * b + r) * b + c) *
+                               tulle__element(task->vectors, task->X, (column(A, i, e) * b + c) * task->ldx + j);
                 deliver(task, (A->first + i) * b + r, j, sum);
             }
     return TULLE_OK;

@@ -62,21 +62,17 @@ typedef void (*unchecked_body)(const tulle__spmm_task *task);
 static tulle_status with_checked(
     unchecked_body body, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
 {
-    tulle_status status;
     tulle__spmm_pair pair = *task->pair;
     tulle__spmm_task own = *task;
-    int64_t *rowptr = NULL;
-    int32_t *colind = NULL;
-    TULLE_TRY(tulle__alloc((size_t)A->m + 1, sizeof *rowptr, "row pointers", &rowptr));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *colind, "columns", &colind));
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    TULLE__SCOPED int32_t *colind = NULL;
+    TULLE_CALL(tulle__alloc((size_t)A->m + 1, sizeof *rowptr, "row pointers", &rowptr));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *colind, "columns", &colind));
     *valid = copy_checked(A, rowptr, colind);
     pair.A = (tulle__csr){.m = A->m, .n = A->n, .rowptr = rowptr, .colind = colind, .val = A->val};
     own.pair = &pair;
     if (*valid) body(&own);
-out:
-    tulle__free(rowptr);
-    tulle__free(colind);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status spmm_unchecked(
@@ -127,10 +123,8 @@ static tulle_status spgemm(
     tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
-    status = task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
+    TULLE_CALL(task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C));
     C->multiplications = 0;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
@@ -146,16 +140,14 @@ static tulle_status spgemm(
 static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
     return task->type == TULLE_F32 ? symbolic_f32(task, rowptr) : symbolic_f64(task, rowptr);
 }
 
 static tulle_status numeric(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
     return task->type == TULLE_F32 ? numeric_f32(task, C) : numeric_f64(task, C);
 }
 

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/ref/ref_blocks.h"
 
-static double value(tulle_type type, const void *val, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
-}
+#include "base/error.h"
+#include "tile/element.h"
 
 static void put(tulle_type type, void *val, int64_t at, double alpha, double sum, double beta)
 {
-    if (type == TULLE_F32) {
-        float *C = (float *)val + at;
-        *C = (float)(beta == 0 ? alpha * sum : alpha * sum + beta * *C);
-    } else {
-        double *C = (double *)val + at;
-        *C = beta == 0 ? alpha * sum : alpha * sum + beta * *C;
-    }
+    tulle__element_set(type, val, at, beta == 0 ? alpha * sum : alpha * sum + beta * tulle__element(type, val, at));
 }
 
 /* Row `row` of the pair times column c of B. */
@@ -30,8 +22,9 @@ static double row_sum(const tulle__spmm_task *t, const tulle__spmm_pair *pair, i
         int64_t b = A->colind[e], width = A->col_block[b + 1] - A->col_block[b];
         int64_t at = (A->offset ? A->offset[e] : e * height * width) + line * width;
         for (int64_t p = 0; p < width; p++)
-            sum += value(t->type, A->val, at + p) *
-                   value(t->type, pair->B, (A->col_block[b] - A->col_block[0] + p) * pair->b_row + c * pair->b_col);
+            sum += tulle__element(t->type, A->val, at + p) *
+                   tulle__element(
+                       t->type, pair->B, (A->col_block[b] - A->col_block[0] + p) * pair->b_row + c * pair->b_col);
     }
     return sum;
 }
@@ -100,14 +93,14 @@ static double element_sum(const tulle__spgemm_task *t, const tulle__spgemm_pair 
     double sum = 0;
     if (!A->rowptr) {
         int64_t f = A->m && pair->scale != 0 ? find_block(B, r, c) : -1;
-        return f < 0 ? 0 : value(t->type, B->val, first_value(B, f, m * n) + x * n + y);
+        return f < 0 ? 0 : tulle__element(t->type, B->val, first_value(B, f, m * n) + x * n + y);
     }
     for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
         int64_t k = A->colind[e], f = find_block(B, k, c), inner = A->col_block[k + 1] - A->col_block[k];
         if (f < 0 || (t->least && A->norm[e] * B->norm[f] < t->least[r])) continue;
         for (int64_t p = 0; p < inner; p++)
-            sum += value(t->type, A->val, first_value(A, e, m * inner) + x * inner + p) *
-                   value(t->type, B->val, first_value(B, f, inner * n) + p * n + y);
+            sum += tulle__element(t->type, A->val, first_value(A, e, m * inner) + x * inner + p) *
+                   tulle__element(t->type, B->val, first_value(B, f, inner * n) + p * n + y);
         *multiplications += inner;
     }
     return sum;
@@ -125,7 +118,7 @@ static void make_block(const tulle__spgemm_task *t, int64_t r, int64_t e, tulle_
             for (int p = 0; p < t->npairs; p++)
                 sum += t->pair[p].scale * element_sum(t, &t->pair[p], r, c, x, y, &C->multiplications);
             put(t->type, C->val, at, 1, sum, 0);
-            C->norm[e] += value(t->type, C->val, at) * value(t->type, C->val, at);
+            C->norm[e] += tulle__element(t->type, C->val, at) * tulle__element(t->type, C->val, at);
         }
 }
 
@@ -158,8 +151,7 @@ tulle_status tulle__ref_spgemm_blocks(
         for (int64_t c = 0; c < t->n; c++)
             if (has_block(t, r, c)) blocks++, values += (row[r + 1] - row[r]) * (col[c + 1] - col[c]);
     *C = (tulle__csr_result){.values = values};
-    tulle_status status = place(context, t->m, blocks, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(place(context, t->m, blocks, C));
     C->nnz = blocks;
     C->values = values;
     C->rowptr[0] = C->offset[0] = blocks = 0;

@@ -215,13 +215,12 @@ static tulle_status open_fault(
     static const char *const keys[] = {"op", "lost", "rank", "device"};
     struct fault *fault = NULL;
     int64_t op = INT64_MAX, lost = INT64_MAX, rank = 0, number = -1;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
-    TULLE_TRY(tulle__spec_int(part, "lost", 0, INT64_MAX, &lost));
-    TULLE_TRY(tulle__spec_int(part, "rank", 0, INT32_MAX, &rank));
-    TULLE_TRY(tulle__spec_int(part, "device", 0, INT32_MAX, &number));
-    TULLE_TRY(tulle__spec_done(part, keys, 4));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *fault, "a device", &fault));
+    TULLE_CALL(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
+    TULLE_CALL(tulle__spec_int(part, "lost", 0, INT64_MAX, &lost));
+    TULLE_CALL(tulle__spec_int(part, "rank", 0, INT32_MAX, &rank));
+    TULLE_CALL(tulle__spec_int(part, "device", 0, INT32_MAX, &number));
+    TULLE_CALL(tulle__spec_done(part, keys, 4));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *fault, "a device", &fault));
     fault->device = *inner;
     fault->device.ops = &fault->ops;
     fault->device.inner = inner;
@@ -237,8 +236,7 @@ static tulle_status open_fault(
     fault->op = struck ? op : INT64_MAX;
     fault->lost_at = struck ? lost : INT64_MAX;
     *device = &fault->device;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__device_driver tulle__device_fault = {

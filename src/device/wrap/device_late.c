@@ -151,8 +151,7 @@ static void keep(tulle__device_queue *q, const struct job *job)
 
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
-    tulle_status status = tulle__wrapped_buffer_new(device, bytes, what, buffer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__wrapped_buffer_new(device, bytes, what, buffer));
     void *direct = ((tulle__wrapped_buffer *)*buffer)->inner->direct;
     if (direct) memset(direct, 0xff, bytes);
     return TULLE_OK;
@@ -290,7 +289,7 @@ static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, 
     keep(queue, &(struct job){.kind = KERNEL, .kernel = kernel, .task = &inner, .bytes = bytes});
 }
 
-/* It returns with the result's size, so all that the queue was given is done first. */
+/* A product returns the size of its result, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, tulle__device_product_counts *counts)
 {
@@ -302,7 +301,7 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
-/* It looks at what lies on the device, so all that the queue was given is done first. */
+/* Preparing looks at what lies on the device, so all that the queue was given is done first. */
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     tulle__slab_task inner = tulle__wrapped_slab(task);
@@ -365,10 +364,9 @@ static tulle_status open_late(
     static const char *const keys[] = {"seed"};
     struct late *late = NULL;
     int64_t seed = 0;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "seed", 0, INT64_MAX, &seed));
-    TULLE_TRY(tulle__spec_done(part, keys, 1));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *late, "a device", &late));
+    TULLE_CALL(tulle__spec_int(part, "seed", 0, INT64_MAX, &seed));
+    TULLE_CALL(tulle__spec_done(part, keys, 1));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *late, "a device", &late));
     late->device = *inner;
     late->device.ops = &ops;
     late->device.inner = inner;
@@ -378,8 +376,7 @@ static tulle_status open_late(
     late->seed = seed ? (uint64_t)seed + (uint64_t)setting->rank : 0;
     pthread_mutex_init(&late->lock, NULL);
     *device = &late->device;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__device_driver tulle__device_late = {

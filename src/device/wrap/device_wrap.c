@@ -235,8 +235,7 @@ tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, 
 {
     tulle__wrapped_result *asked = context;
     tulle__device_tile outer = {.kind = C->kind, .values = C->values};
-    tulle_status status = asked->place(asked->context, m, nnz, &outer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(asked->place(asked->context, m, nnz, &outer));
     asked->made = outer;
     *C = outer;
     move_tile(C);

@@ -233,21 +233,18 @@ static tulle_status start_engines(struct limit *limit)
 {
     static const char *const rows[] = {"uploads", "downloads", "peer copies"};
     tulle__device *below = limit->device.inner;
-    tulle_status status = TULLE_OK;
-    if (!limit->inner) TULLE_TRY(below->ops->queue_new(below, &limit->inner));
+    if (!limit->inner) TULLE_CALL(below->ops->queue_new(below, &limit->inner));
     for (int e = 0; e < ENGINES; e++) {
         struct engine *engine = &limit->engine[e];
         if (engine->ns_per_byte < 0 || engine->runs) continue;
-        if (!engine->inner) TULLE_TRY(below->ops->queue_new(below, &engine->inner));
-        if (limit->timeline && !engine->line) TULLE_TRY(tulle__timeline_lane(limit->timeline, rows[e], &engine->line));
+        if (!engine->inner) TULLE_CALL(below->ops->queue_new(below, &engine->inner));
+        if (limit->timeline && !engine->line) TULLE_CALL(tulle__timeline_lane(limit->timeline, rows[e], &engine->line));
         if (pthread_create(&engine->thread, NULL, work, engine)) {
-            status = tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread for a copy engine");
-            goto out;
+            return tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread for a copy engine");
         }
         engine->runs = 1;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The device below has no queue for it, but may be lost. */
@@ -504,15 +501,14 @@ static tulle_status open_limit(
     struct limit *limit = NULL;
     double memory = 0, link = 12e9, latency = 2e-6, from_peers = 0;
     int64_t blocks = inner->most_blocks;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_bytes(part, "mem", &memory));
-    TULLE_TRY(tulle__spec_bytes(part, "link", &link));
-    TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
-    TULLE_TRY(tulle__spec_int(part, "blocks", 1, INT32_MAX, &blocks));
-    TULLE_TRY(tulle__spec_bytes(part, "peer", &from_peers));
-    TULLE_TRY(tulle__spec_done(part, keys, 5));
+    TULLE_CALL(tulle__spec_bytes(part, "mem", &memory));
+    TULLE_CALL(tulle__spec_bytes(part, "link", &link));
+    TULLE_CALL(tulle__spec_seconds(part, "latency", &latency));
+    TULLE_CALL(tulle__spec_int(part, "blocks", 1, INT32_MAX, &blocks));
+    TULLE_CALL(tulle__spec_bytes(part, "peer", &from_peers));
+    TULLE_CALL(tulle__spec_done(part, keys, 5));
     if (link < 1) return tulle__fail(TULLE_ERR_ARG, "limit: a link of %g bytes a second", link);
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *limit, "a device", &limit));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *limit, "a device", &limit));
     limit->device = (tulle__device){.ops = &ops,
         .inner = inner,
         .name = "limit",
@@ -540,8 +536,7 @@ static tulle_status open_limit(
     }
     limit->timeline = setting->timeline;
     *device = &limit->device;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__device_driver tulle__device_limit = {

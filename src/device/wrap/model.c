@@ -287,8 +287,7 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     tulle__wrapped_result asked = {.place = place, .context = context};
     double bytes = 0;
     if (!queue->inner) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a sparse product on a device without values");
-    tulle_status status = below(m)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(below(m)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts));
     for (int p = 0; p < task->npairs; p++) bytes += sparse_bytes(&task->A[p]) + sparse_bytes(&task->B[p]);
     kernel(queue, "multiply", task->type, 2 * (double)counts->multiplications, bytes + sparse_bytes(&asked.made));
     m->clock.until(m->clock.arg, queue->at);

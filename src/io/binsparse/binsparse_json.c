@@ -77,8 +77,7 @@ tulle_status tulle__binsparse_text(const tulle__binsparse_header *head, char **j
 {
     char *text;
     int b = head->block;
-    tulle_status status = tulle__alloc_zero(TEXT, 1, "a Binsparse description", &text);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(TEXT, 1, "a Binsparse description", &text));
     append(
         text, "{\n  \"binsparse\": {\n    \"version\": \"0.1.0\",\n    \"format\": %s,\n", format_text(head->format));
     append(text, "    \"shape\": [%" PRId64 ", %" PRId64, tulle__blocks_over(head->rows, b),
@@ -216,26 +215,23 @@ static tulle_status read_blocks(
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(own, "blocks");
     const cJSON *half = cJSON_GetObjectItemCaseSensitive(own, "half");
     int64_t shape[4], b = 0;
-    tulle_status status;
     if (!blocks || !levels_are_blocks(custom))
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "%s: custom Binsparse formats are not supported but for blocks of a matrix as `tulle convert` writes them",
             path);
-    TULLE_TRY(read_shape(path, object, 4, shape));
-    TULLE_TRY(whole(path, blocks, "'blocks'", &b));
+    TULLE_CALL(read_shape(path, object, 4, shape));
+    TULLE_CALL(whole(path, blocks, "'blocks'", &b));
     if (b < 1 || b > TULLE__BLOCK_LARGEST || shape[2] != b || shape[3] != b)
-        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
+        return tulle__fail(TULLE_ERR_FORMAT,
             "%s: blocks of %" PRId64 " rows and columns (1 to %d) are said to be %" PRId64 " x %" PRId64, path, b,
-            (int)TULLE__BLOCK_LARGEST, shape[2], shape[3]));
-    if (half && !cJSON_IsBool(half))
-        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path));
+            (int)TULLE__BLOCK_LARGEST, shape[2], shape[3]);
+    if (half && !cJSON_IsBool(half)) return tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path);
     head->format = TULLE__BINSPARSE_BSR;
     head->block = (int)b;
-    TULLE_TRY(read_padded(path, own, "rows", shape[0], b, &head->rows));
-    TULLE_TRY(read_padded(path, own, "columns", shape[1], b, &head->cols));
+    TULLE_CALL(read_padded(path, own, "rows", shape[0], b, &head->rows));
+    TULLE_CALL(read_padded(path, own, "columns", shape[1], b, &head->cols));
     if (cJSON_IsTrue(half)) head->structure = TULLE__BINSPARSE_SYMMETRIC_UPPER;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Compares the declared type of a data set with the actual one. */
@@ -358,27 +354,23 @@ static tulle_status describe(const char *path, const cJSON *object, const cJSON 
 {
     const cJSON *types = cJSON_GetObjectItemCaseSensitive(object, "data_types");
     const struct format *format;
-    tulle_status status;
     head->block = 1;
     head->nnz = head->span = -1;
-    TULLE_TRY(read_format(path, object, own, &format, head));
-    TULLE_TRY(read_structure(path, object, head));
-    TULLE_TRY(read_own(path, own, head));
-    if (!cJSON_IsObject(types))
-        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path));
+    TULLE_CALL(read_format(path, object, own, &format, head));
+    TULLE_CALL(read_structure(path, object, head));
+    TULLE_CALL(read_own(path, own, head));
+    if (!cJSON_IsObject(types)) return tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path);
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
-        if (format->needs[w]) TULLE_TRY(check_type(path, types, w, head));
-    TULLE_TRY(count_values(path, object, head));
+        if (format->needs[w]) TULLE_CALL(check_type(path, types, w, head));
+    TULLE_CALL(count_values(path, object, head));
     const bool by_pointers = format->needs[TULLE__BINSPARSE_POINTERS],
                by_indices = format->needs[TULLE__BINSPARSE_INDICES0];
     const int64_t lines = by_indices                             ? head->array[TULLE__BINSPARSE_INDICES0].count
                           : head->format == TULLE__BINSPARSE_CSC ? head->cols
                                                                  : tulle__blocks_over(head->rows, head->block);
-    if (by_pointers) TULLE_TRY(check_count(path, TULLE__BINSPARSE_POINTERS, head, lines + 1));
-    if (by_indices && !by_pointers) TULLE_TRY(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
-    TULLE_TRY(check_count(path, TULLE__BINSPARSE_VALUES, head, head->iso ? 1 : head->stored));
-out:
-    return status;
+    if (by_pointers) TULLE_CALL(check_count(path, TULLE__BINSPARSE_POINTERS, head, lines + 1));
+    if (by_indices && !by_pointers) TULLE_CALL(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
+    return check_count(path, TULLE__BINSPARSE_VALUES, head, head->iso ? 1 : head->stored);
 }
 
 tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle__binsparse_header *header)

@@ -22,11 +22,10 @@ struct walk {
 static tulle_status start_walk(struct walk *w, int64_t e)
 {
     int64_t low = 0, high = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
-    tulle_status status = TULLE_OK;
     char raw[8];
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2, p;
-        TULLE_TRY(tulle__binsparse_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, raw, &p));
+        TULLE_CALL(tulle__binsparse_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, raw, &p));
         if (p <= e)
             low = middle;
         else
@@ -35,14 +34,12 @@ static tulle_status start_walk(struct walk *w, int64_t e)
     w->line = low;
     w->begin = low;
     w->have = 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
 {
     int64_t lines = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
-    tulle_status status = TULLE_OK;
     for (;; w->line++) {
         if (w->line + 1 >= w->begin + w->have) {
             int64_t count = lines + 1 - w->line < PIECE ? lines + 1 - w->line : PIECE;
@@ -51,9 +48,9 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
                     w->file->header.names[TULLE__BINSPARSE_POINTERS]);
             w->begin = w->line;
             w->have = count;
-            TULLE_TRY(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
+            TULLE_CALL(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
             if (w->number)
-                TULLE_TRY(tulle__binsparse_read_indices(
+                TULLE_CALL(tulle__binsparse_read_indices(
                     w->file, TULLE__BINSPARSE_INDICES0, w->begin, count - 1, w->limit, w->number));
             if (w->pointer[0] > e)
                 return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' does not grow", w->file->path,
@@ -62,8 +59,7 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
         if (e < w->pointer[w->line + 1 - w->begin]) break;
     }
     *line = w->number ? w->number[w->line - w->begin] : w->line;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Adds the values of a block (of an entry, except for BSR) with this first row and column. */

@@ -89,8 +89,7 @@ size_t tulle__binsparse_path(const char *operand)
 static tulle_status name_file(const char *operand, const char *group, tulle__binsparse *file)
 {
     const size_t length = tulle__binsparse_path(operand);
-    tulle_status status = copy_text(operand, &file->path);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(copy_text(operand, &file->path));
     if (length) {
         file->path[length] = '\0';
         if (!group) group = operand + length + 1;
@@ -233,36 +232,29 @@ static tulle_status check_indices(
 
 tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to)
 {
-    char *raw = NULL;
-    tulle_status status;
-    TULLE_TRY(check_range(file, TULLE__BINSPARSE_POINTERS, first, count));
-    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE__SCOPED char *raw = NULL;
+    TULLE_CALL(check_range(file, TULLE__BINSPARSE_POINTERS, first, count));
+    TULLE_CALL(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, raw, to + i));
+        TULLE_CALL(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, raw, to + i));
     }
-    TULLE_TRY(check_pointers(file, first, count, to));
-out:
-    tulle__free(raw);
-    return status;
+    return check_pointers(file, first, count, to);
 }
 
 tulle_status tulle__binsparse_read_indices(
     tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to)
 {
-    char *raw = NULL;
+    TULLE__SCOPED char *raw = NULL;
     int set = (int)which;
-    tulle_status status;
-    TULLE_TRY(check_range(file, set, first, count));
-    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_CALL(check_range(file, set, first, count));
+    TULLE_CALL(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(tulle__binsparse_piece(file, set, first + i, n, raw, to + i));
-        TULLE_TRY(check_indices(file, set, first + i, n, limit, to + i));
+        TULLE_CALL(tulle__binsparse_piece(file, set, first + i, n, raw, to + i));
+        TULLE_CALL(check_indices(file, set, first + i, n, limit, to + i));
     }
-out:
-    tulle__free(raw);
-    return status;
+    return TULLE_OK;
 }
 
 /* Values first .. first + count - 1, count <= PIECE; raw as in tulle__binsparse_piece. */

@@ -168,8 +168,7 @@ tulle_status tulle__binsparse_write_indices(
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
         for (int64_t k = 0; k < n; k++) writer->narrow[k] = (uint32_t)indices[i + k];
-        tulle_status status = write_numbers(writer, TULLE__BINSPARSE_INDICES1, first + i, n, writer->narrow);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(write_numbers(writer, TULLE__BINSPARSE_INDICES1, first + i, n, writer->narrow));
     }
     return TULLE_OK;
 }
@@ -213,43 +212,37 @@ static tulle_status write_pointers(tulle__binsparse_writer *writer)
 /* Appends the pointers of all rows up to this one; of coordinates the row of one entry. */
 static tulle_status enter_row(tulle__binsparse_writer *writer, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     if (!writer->gathered)
-        TULLE_TRY(tulle__alloc_zero(1, sizeof *writer->gathered, "a piece of a Binsparse file", &writer->gathered));
+        TULLE_CALL(tulle__alloc_zero(1, sizeof *writer->gathered, "a piece of a Binsparse file", &writer->gathered));
     struct gathered *g = writer->gathered;
     const bool coo = is_coo(writer);
     for (int64_t last = coo ? g->pointers : row; g->pointers <= last; g->pointers++) {
-        if (g->npointers == PIECE) TULLE_TRY(write_pointers(writer));
+        if (g->npointers == PIECE) TULLE_CALL(write_pointers(writer));
         g->pointer[g->npointers++] = coo ? row : g->entries;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val)
 {
-    tulle_status status;
     size_t size = (size_t)writer->header.array[TULLE__BINSPARSE_VALUES].size;
-    TULLE_TRY(enter_row(writer, row));
+    TULLE_CALL(enter_row(writer, row));
     struct gathered *g = writer->gathered;
-    if (g->nentries == PIECE) TULLE_TRY(write_entries(writer));
+    if (g->nentries == PIECE) TULLE_CALL(write_entries(writer));
     memcpy(g->value + (size_t)g->nentries * size, val, size);
     g->index[g->nentries++] = col;
     g->entries++;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer)
 {
-    tulle_status status;
-    if (!is_coo(writer)) TULLE_TRY(enter_row(writer, writer->header.rows));
+    if (!is_coo(writer)) TULLE_CALL(enter_row(writer, writer->header.rows));
     if (writer->gathered) { /* coordinates may have no entry */
-        TULLE_TRY(write_pointers(writer));
-        TULLE_TRY(write_entries(writer));
+        TULLE_CALL(write_pointers(writer));
+        TULLE_CALL(write_entries(writer));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__binsparse_can_write(const char *path)
@@ -257,7 +250,7 @@ tulle_status tulle__binsparse_can_write(const char *path)
     return tulle__hdf5_present(path);
 }
 
-tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync)
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer)
 {
     tulle_status status = TULLE_OK;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
@@ -274,7 +267,7 @@ tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int 
         tulle__binsparse_writer_abort(writer);
         return status;
     }
-    status = tulle__output_close(writer->output, sync);
+    status = tulle__output_close(writer->output);
     tulle__free(writer->narrow);
     tulle__free(writer->gathered);
     tulle__free(writer);

@@ -44,8 +44,7 @@ static tulle_status look_for_anndata(const char *path, hid_t group, bool *is, tu
     int64_t shape[2];
     *is = false;
     if (H5Aexists(group, name) <= 0) return TULLE_OK;
-    tulle_status status = tulle__hdf5_text(path, group, name, &text);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__hdf5_text(path, group, name, &text));
     *is = strncmp(text, "csr", 3) == 0 || strncmp(text, "csc", 3) == 0;
     if (*is) found->by_columns = text[2] == 'c';
     tulle__free(text);

@@ -128,33 +128,25 @@ tulle_status tulle__hdf5_text(const char *path, hid_t group, const char *name, c
     hid_t attribute = H5Aopen(group, name, H5P_DEFAULT);
     hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1,
           space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
-        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' is no text", path, name);
-        goto out;
-    }
+    if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' is no text", path, name));
     if (H5Tis_variable_str(type) > 0) {
         memory = H5Tcopy(H5T_C_S1);
         H5Tset_size(memory, H5T_VARIABLE);
         H5Tset_cset(memory, H5Tget_cset(type));
-        if (H5Aread(attribute, memory, &variable) < 0 || !variable) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name);
-            goto out;
-        }
+        if (H5Aread(attribute, memory, &variable) < 0 || !variable)
+            TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name));
         size_t n = strnlen(variable, JSON_MOST);
         TULLE_TRY(tulle__alloc(n + 1, 1, "a description", &text));
         memcpy(text, variable, n);
         text[n] = '\0';
     } else {
         size_t n = H5Tget_size(type);
-        if (n > JSON_MOST) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' has %zu bytes", path, name, n);
-            goto out;
-        }
+        if (n > JSON_MOST)
+            TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' has %zu bytes", path, name, n));
         TULLE_TRY(tulle__alloc_zero(n + 1, 1, "a description", &text));
-        if (H5Aread(attribute, type, text) < 0) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name);
-            goto out;
-        }
+        if (H5Aread(attribute, type, text) < 0)
+            TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name));
     }
     *to = text;
     text = NULL;

@@ -45,8 +45,7 @@ static void zlib_close(void *state)
 static tulle_status zlib_open(void **state)
 {
     z_stream *stream;
-    tulle_status status = tulle__zlib_new(&stream);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__zlib_new(&stream));
     if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) { /* negative: raw */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");
@@ -112,6 +111,7 @@ static uint32_t isal_crc(const unsigned char *data, size_t bytes)
 }
 #endif
 
+/* The best first. */
 static const struct engine engines[] = {
 #ifdef TULLE_HAVE_ISAL
     {"isa-l", isal_open, isal_pack, isal_crc, tulle__free},
@@ -122,47 +122,21 @@ static const struct engine engines[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const char *const engine_names[] = {
-#ifdef TULLE_HAVE_ISAL
-    "isa-l",
-#endif
-#ifdef TULLE_HAVE_ZLIB
-    "zlib",
-#endif
-    NULL,
-};
-
-const char *const *tulle__deflate_engines(void)
-{
-    return engine_names;
-}
-
-static tulle_status find_engine(const char *path, const char *name, const struct engine **engine)
-{
-    const struct engine *e = engines;
-    while (name && e->name && strcmp(e->name, name) != 0) e++;
-    *engine = e;
-    if (e->name) return TULLE_OK;
-    return tulle__fail(
-        TULLE_ERR_UNSUPPORTED, "%s: this build has no %s and cannot write packed files", path, name ? name : "zlib");
-}
-
 tulle_status tulle__deflate_present(const char *path)
 {
-    const struct engine *e;
-    return find_engine(path, NULL, &e);
+    if (engines[0].name) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: this build has no zlib and cannot write packed files", path);
 }
 
-tulle_status tulle__deflate_open(const char *path, const char *engine, tulle__deflate **deflate)
+tulle_status tulle__deflate_open(const char *path, tulle__deflate **deflate)
 {
-    const struct engine *e;
-    tulle_status found = find_engine(path, engine, &e);
+    const tulle_status found = tulle__deflate_present(path);
     if (found != TULLE_OK) return found;
     tulle__deflate *made = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a packer", &made));
-    made->engine = e;
-    TULLE_TRY(e->open(&made->state));
+    made->engine = engines;
+    TULLE_TRY(engines->open(&made->state));
     *deflate = made;
     return TULLE_OK;
 out:

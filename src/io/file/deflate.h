@@ -12,14 +12,11 @@
 
 typedef struct tulle__deflate tulle__deflate;
 
-/* Names of the engines in the build, best first, terminated by NULL. */
-const char *const *tulle__deflate_engines(void);
-
 /* TULLE_ERR_UNSUPPORTED if there is none; the message names the output `path`. */
 tulle_status tulle__deflate_present(const char *path);
 
-/* engine NULL: the best; messages name the output `path`. */
-tulle_status tulle__deflate_open(const char *path, const char *engine, tulle__deflate **deflate);
+/* By the best engine; messages name the output `path`. */
+tulle_status tulle__deflate_open(const char *path, tulle__deflate **deflate);
 void tulle__deflate_close(tulle__deflate *deflate);
 
 /* The largest size of a member for `bytes` bytes, and the exact size of a stored one. */

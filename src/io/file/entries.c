@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tile/element.h"
 
 void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_type type)
 {
@@ -49,13 +50,11 @@ static void populate(void *chunk, size_t bytes)
 static tulle_status more_pointers(tulle__entries *entries)
 {
     int64_t room = entries->room ? 2 * entries->room : 16;
-    tulle_status status;
-    TULLE_TRY(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->row));
-    TULLE_TRY(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->col));
-    TULLE_TRY(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->val));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->row));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->col));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->val));
     entries->room = room;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__entries_grow(tulle__entries *entries)
@@ -63,23 +62,20 @@ tulle_status tulle__entries_grow(tulle__entries *entries)
     size_t index = entries->wide ? sizeof(int64_t) : sizeof(int32_t);
     size_t value = entries->pattern ? 0 : tulle_type_size(entries->type);
     char *chunk;
-    tulle_status status = TULLE_OK;
-    if (entries->nchunks == entries->room) TULLE_TRY(more_pointers(entries));
-    TULLE_TRY(tulle__alloc(TULLE__ENTRIES_CHUNK, 2 * index + value, "entries", &chunk));
+    if (entries->nchunks == entries->room) TULLE_CALL(more_pointers(entries));
+    TULLE_CALL(tulle__alloc(TULLE__ENTRIES_CHUNK, 2 * index + value, "entries", &chunk));
     if (entries->nchunks) populate(chunk, TULLE__ENTRIES_CHUNK * (2 * index + value)); /* the first may stay empty */
     entries->row[entries->nchunks] = chunk;
     entries->col[entries->nchunks] = chunk + TULLE__ENTRIES_CHUNK * index;
     entries->val[entries->nchunks++] = value ? chunk + 2 * TULLE__ENTRIES_CHUNK * index : NULL;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t col, double value)
 {
     int64_t c = entries->count / TULLE__ENTRIES_CHUNK, i = entries->count % TULLE__ENTRIES_CHUNK;
     if (c == entries->nchunks) {
-        tulle_status status = tulle__entries_grow(entries);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__entries_grow(entries));
     }
     if (entries->wide) {
         ((int64_t *)entries->row[c])[i] = row;
@@ -89,10 +85,7 @@ tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t co
         ((int32_t *)entries->col[c])[i] = (int32_t)col;
     }
     if (!entries->pattern) {
-        if (entries->type == TULLE_F32)
-            ((float *)entries->val[c])[i] = (float)value;
-        else
-            ((double *)entries->val[c])[i] = value;
+        tulle__element_set(entries->type, entries->val[c], i, value);
     }
     entries->count++;
     return TULLE_OK;
@@ -114,6 +107,5 @@ double tulle__entries_val(const tulle__entries *entries, int64_t e)
 {
     if (entries->pattern) return 1;
     int64_t c = e / TULLE__ENTRIES_CHUNK, i = e % TULLE__ENTRIES_CHUNK;
-    return entries->type == TULLE_F32 ? (double)((const float *)entries->val[c])[i]
-                                      : ((const double *)entries->val[c])[i];
+    return tulle__element(entries->type, entries->val[c], i);
 }

@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "comm/comm.h"
 #include "io/number/number.h"
+#include "tile/element.h"
 
 /* ---- numbers of a file ---- */
 
-uint64_t tulle__stored_bits(tulle__stored as, const char *from)
+static uint64_t stored_bits(tulle__stored as, const char *from)
 {
     uint64_t x;
     uint16_t two;
@@ -40,7 +40,7 @@ static int64_t with_sign(uint64_t x, int width)
 
 int64_t tulle__stored_integer(tulle__stored as, const char *from)
 {
-    uint64_t x = tulle__stored_bits(as, from);
+    uint64_t x = stored_bits(as, from);
     return as.kind == 'i' ? with_sign(x, as.width) : x > INT64_MAX ? -1 : (int64_t)x;
 }
 
@@ -67,7 +67,7 @@ void tulle__gate_numbers(tulle__gate *gate, tulle__stored as, const char *raw, i
 {
     int bits = gate->type == TULLE_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
     for (int64_t i = 0; i < n; i++, raw += as.width) {
-        uint64_t x = tulle__stored_bits(as, raw);
+        uint64_t x = stored_bits(as, raw);
         if (as.kind == 'f') {
             to[i] = real_of(x, as.width);
         } else if (as.kind == 'b') {
@@ -122,8 +122,7 @@ static inline bool ordinary(tulle_type type, double value)
 tulle_status tulle__gate_add(tulle__gate *gate, tulle__entries *entries, int64_t row, int64_t col, double value)
 {
     if (!ordinary(gate->type, value)) {
-        tulle_status status = judge(gate, row, col, value);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(judge(gate, row, col, value));
     }
     return tulle__entries_add(entries, row, col, value);
 }
@@ -133,13 +132,9 @@ tulle_status tulle__gate_store(tulle__gate *gate, int64_t row, int64_t col, bool
 {
     for (int64_t i = 0; i < n; i++) {
         if (!ordinary(gate->type, from[i])) {
-            tulle_status status = judge(gate, down ? row + i : row, down ? col : col + i, from[i]);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(judge(gate, down ? row + i : row, down ? col : col + i, from[i]));
         }
-        if (gate->type == TULLE_F32)
-            ((float *)to)[at + i * stride] = (float)from[i];
-        else
-            ((double *)to)[at + i * stride] = from[i];
+        tulle__element_set(gate->type, to, at + i * stride, from[i]);
     }
     return TULLE_OK;
 }
@@ -147,10 +142,9 @@ tulle_status tulle__gate_store(tulle__gate *gate, int64_t row, int64_t col, bool
 tulle_status tulle__gate_block(tulle__gate *gate, int64_t row, int64_t col, bool down, const void *values, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        double x = gate->type == TULLE_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
+        double x = tulle__element(gate->type, values, i);
         if (isfinite(x)) continue;
-        tulle_status status = judge(gate, down ? row + i : row, down ? col : col + i, x);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(judge(gate, down ? row + i : row, down ? col : col + i, x));
     }
     return TULLE_OK;
 }

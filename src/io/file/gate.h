@@ -46,8 +46,6 @@ typedef struct tulle__stored {
 
 void tulle__gate_numbers(tulle__gate *gate, tulle__stored as, const char *raw, int64_t n, double *to);
 
-/* A number as it is stored: its bits, in the lowest bytes; as an integer, -1 for one beyond 2^63 - 1. */
-uint64_t tulle__stored_bits(tulle__stored as, const char *from);
 int64_t tulle__stored_integer(tulle__stored as, const char *from);
 
 /* Appends an entry. */

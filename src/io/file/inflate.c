@@ -92,8 +92,7 @@ tulle_status tulle__inflate_open(const tulle__packed_file *file, tulle__inflate 
 tulle_status tulle__inflate_open_raw(
     int fd, const char *path, const char *engine, int64_t offset, int64_t bytes, tulle__inflate **inflate)
 {
-    tulle_status status = open_stream(fd, path, tulle__packing_at(0), engine, 1, inflate);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(open_stream(fd, path, tulle__packing_at(0), engine, 1, inflate));
     (*inflate)->offset = offset;
     (*inflate)->limit = offset + bytes;
     return TULLE_OK;
@@ -164,14 +163,13 @@ static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t
     unsigned char *out = to;
     size_t room = want;
     int ended = 0;
-    tulle_status status = TULLE_OK;
     /* between members, continue even without room: trailing junk must be found */
     while ((room || f->between) && !f->ended) {
         if (f->between) {
-            TULLE_TRY(begin_member(f, &ended));
+            TULLE_CALL(begin_member(f, &ended));
             if (ended || !room) break;
         }
-        if (f->nin == 0) TULLE_TRY(refill(f));
+        if (f->nin == 0) TULLE_CALL(refill(f));
         if (f->nin == 0 && f->packing == &tulle__not_packed) {
             f->ended = 1;
             break;
@@ -193,13 +191,12 @@ static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t
             if (f->input_ended || f->nin == INPUT)
                 return tulle__fail(TULLE_ERR_FORMAT,
                     "%s: the compressed data end early, at byte %" PRId64 ": truncated?", f->path, at);
-            TULLE_TRY(refill(f));
+            TULLE_CALL(refill(f));
         }
     }
     *got = want - room;
     *consumed = f->offset - (int64_t)f->nin;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Reads and drops n bytes, by pieces of at most `room` at `to`. */
@@ -219,9 +216,8 @@ static tulle_status drop(tulle__inflate *f, int64_t n, void *to, size_t room, in
 static tulle_status read_rest(tulle__inflate *f, int64_t *consumed)
 {
     char *scratch;
-    tulle_status status = tulle__alloc(INPUT, 1, "an unpacker's rest", &scratch);
-    if (status != TULLE_OK) return status;
-    status = drop(f, INT64_MAX, scratch, INPUT, consumed);
+    TULLE_CALL(tulle__alloc(INPUT, 1, "an unpacker's rest", &scratch));
+    tulle_status status = drop(f, INT64_MAX, scratch, INPUT, consumed);
     tulle__free(scratch);
     return status;
 }

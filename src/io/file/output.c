@@ -61,20 +61,18 @@ tulle_status tulle__output_write(tulle__output *f, const void *data, size_t byte
 
 static tulle_status write_open_member(tulle__output *f, const void *data, size_t bytes)
 {
-    tulle_status status = TULLE_OK;
     if (f->open.bytes || bytes > TULLE__PACK_OPEN)
         return tulle__fail(TULLE_ERR_ARG, "%s: no more of a packed file can be left open", f->file.path);
-    TULLE_TRY(tulle__pack_flush(f->pack));
+    TULLE_CALL(tulle__pack_flush(f->pack));
     f->open.begin = f->bytes;
     f->open.bytes = bytes;
     memcpy(f->open.text, data, bytes);
     f->open.at = (int64_t)lseek(f->file.fd, 0, SEEK_CUR);
-    if (f->open.at < 0) TULLE_TRY(tulle__output_fail(f, "finding its end"));
-    TULLE_TRY(tulle__pack_stored(f->pack, f->open.at, data, bytes));
-    if (lseek(f->file.fd, 0, SEEK_END) < 0) TULLE_TRY(tulle__output_fail(f, "finding its end"));
+    if (f->open.at < 0) TULLE_CALL(tulle__output_fail(f, "finding its end"));
+    TULLE_CALL(tulle__pack_stored(f->pack, f->open.at, data, bytes));
+    if (lseek(f->file.fd, 0, SEEK_END) < 0) TULLE_CALL(tulle__output_fail(f, "finding its end"));
     f->bytes += (int64_t)bytes;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 int tulle__output_can_overwrite(const tulle__output *f)
@@ -117,7 +115,7 @@ tulle_status tulle__output_read(const tulle__output *f, int64_t offset, void *to
     return TULLE_OK;
 }
 
-tulle_status tulle__output_close(tulle__output *f, int sync)
+tulle_status tulle__output_close(tulle__output *f)
 {
     tulle_status status = f->pack ? tulle__pack_flush(f->pack) : TULLE_OK;
     if (status != TULLE_OK) {
@@ -125,7 +123,7 @@ tulle_status tulle__output_close(tulle__output *f, int sync)
         return status;
     }
     tulle__pack_close(f->pack);
-    status = tulle__new_file_close(&f->file, sync);
+    status = tulle__new_file_close(&f->file);
     tulle__free(f);
     return status;
 }

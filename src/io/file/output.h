@@ -39,10 +39,10 @@ tulle_status tulle__output_overwrite(tulle__output *output, int64_t offset, cons
 tulle_status tulle__output_read(const tulle__output *output, int64_t offset, void *to, size_t bytes);
 
 /*
- * Completes the file (sync: waits until it is on disk) and frees output. After a failure no file
+ * Completes the file and frees output. After a failure no file
  * remains.
  */
-tulle_status tulle__output_close(tulle__output *output, int sync);
+tulle_status tulle__output_close(tulle__output *output);
 
 /* Removes the incomplete file; NULL allowed. */
 void tulle__output_abort(tulle__output *output);

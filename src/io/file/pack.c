@@ -107,7 +107,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     pthread_cond_init(&made->full, NULL);
     pthread_cond_init(&made->packed, NULL);
     made->file = file;
-    TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->own));
+    TULLE_TRY(tulle__deflate_open(file->path, &made->own));
     threads = afford(threads, &made->nslots);
     for (int s = 0; s < made->nslots; s++) {
         TULLE_TRY(tulle__alloc(BLOCK, 1, "a block to compress", &made->slot[s].data));
@@ -115,7 +115,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     }
     for (int t = 0; t < threads - 1; t++) {
         made->helper[t].pack = made;
-        TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->helper[t].deflate));
+        TULLE_TRY(tulle__deflate_open(file->path, &made->helper[t].deflate));
     }
     start_threads(made, threads - 1);
     *pack = made;
@@ -183,8 +183,7 @@ tulle_status tulle__pack_write(tulle__pack *pack, const void *data, size_t bytes
     const char *p = data;
     while (bytes) {
         if (pack->filled - pack->written == (uint64_t)pack->nslots) { /* the caller alone changes both */
-            tulle_status status = write_oldest(pack);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(write_oldest(pack));
         }
         struct slot *slot = &pack->slot[pack->filled % (uint64_t)pack->nslots];
         size_t n = BLOCK - slot->bytes < bytes ? BLOCK - slot->bytes : bytes;
@@ -202,8 +201,7 @@ tulle_status tulle__pack_flush(tulle__pack *pack)
     int room = pack->filled - pack->written < (uint64_t)pack->nslots;
     if (room && pack->slot[pack->filled % (uint64_t)pack->nslots].bytes) hand_over(pack);
     while (pack->written < pack->filled) {
-        tulle_status status = write_oldest(pack);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(write_oldest(pack));
     }
     return TULLE_OK;
 }

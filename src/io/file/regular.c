@@ -17,17 +17,15 @@ enum { PIECE = 1 << 22 }; /* bytes between two looks at signals */
 tulle_status tulle__regular_open(const char *path, tulle__regular *file)
 {
     struct stat info;
-    tulle_status status;
     *file = (tulle__regular){.fd = -1};
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &file->path));
+    TULLE_CALL(tulle__alloc(strlen(path) + 1, 1, "a path", &file->path));
     memcpy(file->path, path, strlen(path) + 1);
     file->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    if (file->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
+        return tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path);
     file->bytes = (int64_t)info.st_size;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__regular_close(tulle__regular *file)
@@ -41,8 +39,7 @@ tulle_status tulle__regular_read(const tulle__regular *file, void *to, size_t by
 {
     char *at = to;
     while (bytes) {
-        const tulle_status status = tulle__attend();
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend());
         ssize_t n = pread(file->fd, at, bytes < PIECE ? bytes : PIECE, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", file->path, strerror(errno));

@@ -76,8 +76,7 @@ tulle_status tulle__spool_begin(tulle__spool *spool)
 {
     if (spool->npieces == spool->room) {
         int room = 2 * spool->room + 8;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *spool->piece, "pieces of a file", &spool->piece);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *spool->piece, "pieces of a file", &spool->piece));
         spool->room = room;
     }
     struct piece *piece = &spool->piece[spool->npieces++];
@@ -108,27 +107,24 @@ static tulle_status write_pointers(tulle__spool *spool, const struct piece *piec
 /* Appends the pointers of all rows up to this one, to which the following records belong. */
 static tulle_status enter_row(tulle__spool *spool, const struct piece *piece, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     while (spool->row <= row) {
-        if (spool->npointers == POINTERS) TULLE_TRY(write_pointers(spool, piece));
+        if (spool->npointers == POINTERS) TULLE_CALL(write_pointers(spool, piece));
         spool->pointer[spool->npointers++] = piece->entries;
         spool->row++;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spool_take(
     tulle__spool *spool, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
 {
-    tulle_status status = TULLE_OK;
     struct piece *piece = &spool->piece[spool->npieces - 1];
     const char *value = val;
-    TULLE_TRY(enter_row(spool, piece, row));
+    TULLE_CALL(enter_row(spool, piece, row));
     for (int64_t e = 0; e < n; e++) {
         int64_t wide = base + col[e];
         int32_t narrow = (int32_t)wide;
-        if (OUT - spool->nout < spool->column + spool->value) TULLE_TRY(write_records(spool));
+        if (OUT - spool->nout < spool->column + spool->value) TULLE_CALL(write_records(spool));
         char *to = spool->out + spool->nout;
         memcpy(to, spool->column == sizeof wide ? (void *)&wide : (void *)&narrow, spool->column);
         memcpy(to + spool->column, value + (size_t)e * spool->value, spool->value);
@@ -136,19 +132,15 @@ tulle_status tulle__spool_take(
     }
     piece->entries += n;
     spool->entries += n;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spool_end(tulle__spool *spool)
 {
-    tulle_status status;
     const struct piece *piece = &spool->piece[spool->npieces - 1];
-    TULLE_TRY(enter_row(spool, piece, spool->rows));
-    TULLE_TRY(write_pointers(spool, piece));
-    TULLE_TRY(write_records(spool));
-out:
-    return status;
+    TULLE_CALL(enter_row(spool, piece, spool->rows));
+    TULLE_CALL(write_pointers(spool, piece));
+    return write_records(spool);
 }
 
 /* ---- merging ---- */
@@ -168,17 +160,15 @@ struct stream {
 
 static tulle_status look(const tulle__spool *spool, struct list *list, int64_t room, int64_t i, const char **found)
 {
-    tulle_status status = TULLE_OK;
     if (i < list->first || i >= list->first + list->have) {
         int64_t n = list->count - i < room / list->size ? list->count - i : room / list->size;
         list->first = i;
         list->have = 0;
-        TULLE_TRY(tulle__output_read(spool->file, list->at + i * list->size, list->ahead, (size_t)(n * list->size)));
+        TULLE_CALL(tulle__output_read(spool->file, list->at + i * list->size, list->ahead, (size_t)(n * list->size)));
         list->have = n;
     }
     *found = list->ahead + (i - list->first) * list->size;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 struct merge {
@@ -199,11 +189,10 @@ static int64_t column_of(const tulle__spool *spool, const char *record)
 
 static tulle_status start_merge(struct merge *m, tulle__spool *spool)
 {
-    tulle_status status;
     int n = spool->npieces;
     *m = (struct merge){.spool = spool, .room = n && IN / n > IN_LEAST ? IN / n : IN_LEAST};
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *m->stream, "pieces of a file", &m->stream));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *m->active, "pieces of a file", &m->active));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *m->stream, "pieces of a file", &m->stream));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *m->active, "pieces of a file", &m->active));
     for (int s = 0; s < n; s++) {
         const struct piece *piece = &spool->piece[s];
         struct stream *stream = &m->stream[s];
@@ -211,11 +200,10 @@ static tulle_status start_merge(struct merge *m, tulle__spool *spool)
             (struct list){.at = piece->pointers, .count = spool->rows + 1, .size = (int64_t)sizeof *spool->pointer};
         stream->records = (struct list){
             .at = piece->records, .count = piece->entries, .size = (int64_t)(spool->column + spool->value)};
-        TULLE_TRY(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->pointers.ahead));
-        TULLE_TRY(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->records.ahead));
+        TULLE_CALL(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->pointers.ahead));
+        TULLE_CALL(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->records.ahead));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void end_merge(struct merge *m)
@@ -231,29 +219,26 @@ static void end_merge(struct merge *m)
 /* Finds the pieces that have records of a row; rows ascend. */
 static tulle_status start_row(struct merge *m, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     const char *found;
     m->nactive = 0;
     for (int s = 0; s < m->spool->npieces; s++) {
         struct stream *stream = &m->stream[s];
-        TULLE_TRY(look(m->spool, &stream->pointers, m->room, row + 1, &found));
+        TULLE_CALL(look(m->spool, &stream->pointers, m->room, row + 1, &found));
         stream->next = stream->end;
         memcpy(&stream->end, found, sizeof stream->end);
         if (stream->next < stream->end) m->active[m->nactive++] = stream;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Finds the piece whose next column is the least, and up to which column it stays the least. */
 static tulle_status choose(struct merge *m, int *least, int64_t *until)
 {
-    tulle_status status = TULLE_OK;
     int64_t lowest = INT64_MAX;
     *until = INT64_MAX;
     for (int a = 0; a < m->nactive; a++) {
         const char *record;
-        TULLE_TRY(look(m->spool, &m->active[a]->records, m->room, m->active[a]->next, &record));
+        TULLE_CALL(look(m->spool, &m->active[a]->records, m->room, m->active[a]->next, &record));
         int64_t col = column_of(m->spool, record);
         if (col < lowest) {
             *until = lowest;
@@ -263,8 +248,7 @@ static tulle_status choose(struct merge *m, int *least, int64_t *until)
             *until = col;
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter,

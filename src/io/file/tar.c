@@ -104,8 +104,7 @@ static void read_records(struct sweep *s, const char *p, const char *end)
 static tulle_status read_extension(struct sweep *s, char type, int64_t bytes)
 {
     if (bytes > LONG_MOST) return skip(s, in_blocks(bytes));
-    const tulle_status status = take(s, s->buffer, (size_t)in_blocks(bytes));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(take(s, s->buffer, (size_t)in_blocks(bytes)));
     s->buffer[bytes] = '\0'; /* the buffer is larger than LONG_MOST */
     if (type == 'L')
         snprintf(s->long_name, sizeof s->long_name, "%s", s->buffer);
@@ -196,9 +195,8 @@ static void list_name(char list[TULLE__TAR_LIST], const char *name)
 static tulle_status sweep_open(const tulle__packed_file *archive, struct sweep *s)
 {
     *s = (struct sweep){.path = archive->path};
-    tulle_status status = tulle__alloc(BUFFER + TULLE__TAR_BLOCK, 1, "an archive's headers", &s->buffer);
-    if (status == TULLE_OK) status = tulle__inflate_open(archive, &s->inflate);
-    return status;
+    TULLE_CALL(tulle__alloc(BUFFER + TULLE__TAR_BLOCK, 1, "an archive's headers", &s->buffer));
+    return tulle__inflate_open(archive, &s->inflate);
 }
 
 static void sweep_close(struct sweep *s)

@@ -23,8 +23,7 @@ static void zlib_close(void *state)
 static tulle_status zlib_open(int raw, void **state)
 {
     z_stream *stream;
-    tulle_status status = tulle__zlib_new(&stream);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__zlib_new(&stream));
     if (inflateInit2(stream, raw ? -15 : 15 + 16) != Z_OK) { /* 16: gzip wrapping */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");
@@ -61,8 +60,7 @@ static tulle_status zlib_next(void *state)
 static tulle_status isal_open(int raw, void **state)
 {
     struct inflate_state *stream;
-    tulle_status status = tulle__alloc(1, sizeof *stream, "ISA-L's state", &stream);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(1, sizeof *stream, "ISA-L's state", &stream));
     isal_inflate_init(stream);
     stream->crc_flag = raw ? ISAL_DEFLATE : ISAL_GZIP;
     *state = stream;

@@ -132,12 +132,11 @@ static tulle_status xz_open(int raw, void **state)
 {
     struct xz *x;
     (void)raw;
-    tulle_status status = tulle__alloc_zero(1, sizeof *x, "liblzma's state", &x);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *x, "liblzma's state", &x));
     x->stream = (lzma_stream)LZMA_STREAM_INIT;
     x->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
     x->stream.allocator = &x->allocator;
-    status = xz_next(x);
+    tulle_status status = xz_next(x);
     if (status == TULLE_OK)
         *state = x;
     else

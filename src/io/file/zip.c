@@ -254,9 +254,8 @@ static tulle_status take(tulle__zip_stream *s, void *to, size_t bytes)
 {
     size_t got = bytes;
     int64_t consumed;
-    tulle_status status = s->inflate ? tulle__inflate_read(s->inflate, to, bytes, &got, &consumed)
-                                     : tulle__regular_read(&s->zip->file, to, bytes, s->member.at + s->at);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(s->inflate ? tulle__inflate_read(s->inflate, to, bytes, &got, &consumed)
+                          : tulle__regular_read(&s->zip->file, to, bytes, s->member.at + s->at));
     s->at += (int64_t)got;
     if (got == bytes) return TULLE_OK;
     return tulle__fail(TULLE_ERR_FORMAT, "%s: unpacks to %" PRId64 " bytes instead of %" PRId64, s->member.what, s->at,

@@ -5,7 +5,6 @@
 
 #include <zlib.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 
 static inline void *tulle__zlib_alloc(void *opaque, unsigned count, unsigned size)

@@ -18,15 +18,14 @@ static tulle_status open_blocks(tulle__spec_part *part, tulle__generator *g)
     int64_t n = -1, size = 6, width = 4;
     double degree = 8;
     const char *word = names[RANDOM];
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX / SIZE_MOST, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX / SIZE_MOST, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'blocks' needs n, the number of block rows");
-    TULLE_TRY(tulle__spec_int(part, "size", 1, SIZE_MOST, &size));
-    TULLE_TRY(tulle__spec_word(part, "pattern", &word));
-    TULLE_TRY(tulle__name_parse("pattern of blocks (pattern=)", word, names, PATTERNS, &g->as.blocks.pattern));
+    TULLE_CALL(tulle__spec_int(part, "size", 1, SIZE_MOST, &size));
+    TULLE_CALL(tulle__spec_word(part, "pattern", &word));
+    TULLE_CALL(tulle__name_parse("pattern of blocks (pattern=)", word, names, PATTERNS, &g->as.blocks.pattern));
     if (degree > (double)n) degree = (double)n;
-    TULLE_TRY(tulle__spec_real(part, "degree", 0, (double)n, &degree));
-    TULLE_TRY(tulle__spec_int(part, "width", 0, TULLE__GENERATOR_MAX, &width));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, (double)n, &degree));
+    TULLE_CALL(tulle__spec_int(part, "width", 0, TULLE__GENERATOR_MAX, &width));
     if (g->as.blocks.pattern == DIAGONAL || n == 0) width = 0;
     if (width >= n && n > 0) width = n - 1;
     g->m = g->n = n * size;
@@ -41,8 +40,7 @@ static tulle_status open_blocks(tulle__spec_part *part, tulle__generator *g)
         if (nnz > INT64_MAX) return tulle__fail(TULLE_ERR_ARG, "'blocks': their entries are over the limit");
         g->nnz = (int64_t)nnz;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t blocks_most(const tulle__generator *g)
@@ -86,12 +84,11 @@ static tulle_status open_tightbinding(tulle__spec_part *part, tulle__generator *
 {
     static const char *const names[] = {"nx", "ny", "nz"};
     int64_t *sites = g->as.chain.sites, orbitals = 1, all = 1;
-    tulle_status status;
     sites[1] = sites[2] = 1;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &sites[0]));
-    for (int a = 0; a < 3; a++) TULLE_TRY(tulle__spec_int(part, names[a], 1, TULLE__GENERATOR_MAX, &sites[a]));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &sites[0]));
+    for (int a = 0; a < 3; a++) TULLE_CALL(tulle__spec_int(part, names[a], 1, TULLE__GENERATOR_MAX, &sites[a]));
     if (!sites[0]) return tulle__fail(TULLE_ERR_ARG, "'tightbinding' needs n, or nx, ny, nz");
-    TULLE_TRY(tulle__spec_int(part, "orbitals", 1, SIZE_MOST, &orbitals));
+    TULLE_CALL(tulle__spec_int(part, "orbitals", 1, SIZE_MOST, &orbitals));
     for (int a = 0; a < 3; a++)
         if (__builtin_mul_overflow(all, sites[a], &all) || all > TULLE__GENERATOR_MAX / SIZE_MOST)
             return tulle__fail(TULLE_ERR_ARG,
@@ -100,15 +97,14 @@ static tulle_status open_tightbinding(tulle__spec_part *part, tulle__generator *
     g->as.chain.hop = -1;
     g->as.chain.split = 1;
     g->as.chain.periodic = 1;
-    TULLE_TRY(tulle__spec_real(part, "hop", -1e30, 1e30, &g->as.chain.hop));
-    TULLE_TRY(tulle__spec_real(part, "level", -1e30, 1e30, &g->as.chain.level));
-    TULLE_TRY(tulle__spec_real(part, "split", -1e30, 1e30, &g->as.chain.split));
-    TULLE_TRY(tulle__spec_flag(part, "periodic", &g->as.chain.periodic));
+    TULLE_CALL(tulle__spec_real(part, "hop", -1e30, 1e30, &g->as.chain.hop));
+    TULLE_CALL(tulle__spec_real(part, "level", -1e30, 1e30, &g->as.chain.level));
+    TULLE_CALL(tulle__spec_real(part, "split", -1e30, 1e30, &g->as.chain.split));
+    TULLE_CALL(tulle__spec_flag(part, "periodic", &g->as.chain.periodic));
     g->m = g->n = all * orbitals;
     g->block = (int)orbitals;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 enum { BONDS = 6 };

@@ -197,12 +197,11 @@ static tulle_status open_box(tulle__spec_part *part, tulle__generator *g)
 {
     static const char *const keys_of[] = {"nx", "ny", "nz"};
     int64_t nodes = 0, dof = 1, rows = 1, *n = g->as.cantilever.nodes;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &nodes));
-    TULLE_TRY(tulle__spec_int(part, "dof", 1, DOF, &dof));
+    TULLE_CALL(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &nodes));
+    TULLE_CALL(tulle__spec_int(part, "dof", 1, DOF, &dof));
     for (int k = 0; k < 3; k++) {
         n[k] = nodes;
-        TULLE_TRY(tulle__spec_int(part, keys_of[k], 2, TULLE__GENERATOR_MAX, &n[k]));
+        TULLE_CALL(tulle__spec_int(part, keys_of[k], 2, TULLE__GENERATOR_MAX, &n[k]));
         if (!n[k]) return tulle__fail(TULLE_ERR_ARG, "'%s' needs nodes, or nx, ny, nz", part->name);
         if (__builtin_mul_overflow(rows, n[k], &rows)) rows = INT64_MAX;
     }
@@ -214,11 +213,10 @@ static tulle_status open_box(tulle__spec_part *part, tulle__generator *g)
     g->as.cantilever.dof = (int)dof;
     g->as.cantilever.clamp = 1;
     g->as.cantilever.vary = 1;
-    TULLE_TRY(tulle__spec_flag(part, "clamp", &g->as.cantilever.clamp));
-    TULLE_TRY(tulle__spec_real(part, "vary", 1, 1e12, &g->as.cantilever.vary));
+    TULLE_CALL(tulle__spec_flag(part, "clamp", &g->as.cantilever.clamp));
+    TULLE_CALL(tulle__spec_real(part, "vary", 1, 1e12, &g->as.cantilever.vary));
     g->m = rows * dof;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_cantilever(tulle__spec_part *part, tulle__generator *g)

@@ -32,15 +32,14 @@ static tulle_status open_cliques(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t n = -1, size = 64, block = 1536;
     double degree = 4.7, chain = .05;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'cliques' needs n");
-    TULLE_TRY(tulle__spec_int(part, "size", 2, SIZE_MOST, &size));
+    TULLE_CALL(tulle__spec_int(part, "size", 2, SIZE_MOST, &size));
     if (size & (size - 1)) return tulle__fail(TULLE_ERR_ARG, "'cliques': size=%" PRId64 " is no power of two", size);
-    TULLE_TRY(tulle__spec_int(part, "block", 1, TULLE__GENERATOR_MAX, &block));
+    TULLE_CALL(tulle__spec_int(part, "block", 1, TULLE__GENERATOR_MAX, &block));
     if (degree > (double)(SETS * (size - 1))) degree = (double)(SETS * (size - 1));
-    TULLE_TRY(tulle__spec_real(part, "degree", 0, (double)(SETS * (size - 1)), &degree));
-    TULLE_TRY(tulle__spec_real(part, "chain", 0, 1, &chain));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, (double)(SETS * (size - 1)), &degree));
+    TULLE_CALL(tulle__spec_real(part, "chain", 0, 1, &chain));
     double low = 0, high = 1; /* more halving means fewer acquaintances */
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
@@ -56,8 +55,7 @@ static tulle_status open_cliques(tulle__spec_part *part, tulle__generator *g)
     g->as.cliques.degree = degree;
     g->as.cliques.chain = (uint64_t)(chain * 0x1p32);
     g->as.cliques.split = (uint64_t)(high * 0x1p32);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The author's position in the order of a set, and the inverse. */

@@ -20,10 +20,9 @@ static tulle_status scan(
     const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, struct places *places)
 {
     int64_t row[EDGES_AT_ONCE], col[EDGES_AT_ONCE];
-    tulle_status status = TULLE_OK;
     for (int64_t e = 0; e < g->edges; e += EDGES_AT_ONCE) {
         int64_t count = g->edges - e < EDGES_AT_ONCE ? g->edges - e : EDGES_AT_ONCE;
-        TULLE_TRY(tulle__generator_reserve(
+        TULLE_CALL(tulle__generator_reserve(
             places->count, count, sizeof *places->row, sizeof *places->col, &places->room, &places->row, &places->col));
         g->kind->edges(g, e, e + count, row, col);
         int64_t kept = places->count;
@@ -34,8 +33,7 @@ static tulle_status scan(
         }
         places->count = kept;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* start[k] = the number of keys below k, k = 0 .. n: where a counting sort puts key k first. */
@@ -111,52 +109,25 @@ out:
     return status;
 }
 
-/*
- * The values of a rectangle with a known pattern, and its columns from 0 on, widened to 64 bits, if
- * wide is not NULL.
- */
-static void edges_values(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, const int64_t *rowptr,
-    const int32_t *colind, tulle_type type, void *val, int64_t *wide)
+/* The values of a rectangle with a known pattern. */
+static void edges_values(
+    const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, const tulle__tile_arrays *tile, tulle_type type)
 {
     int64_t col[EDGES_AT_ONCE];
     for (int64_t r = r0; r < r1; r++)
-        for (int64_t i = rowptr[r - r0]; i < rowptr[r - r0 + 1];) {
-            int64_t count = rowptr[r - r0 + 1] - i < EDGES_AT_ONCE ? rowptr[r - r0 + 1] - i : EDGES_AT_ONCE;
-            for (int64_t k = 0; k < count; k++) col[k] = c0 + colind[i + k];
-            tulle__generator_row_values(g, r, count, col, type, val, i);
-            if (wide) memcpy(wide + i, col, (size_t)count * sizeof *wide);
-            i += count;
+        for (int64_t i = tile->rowptr[r - r0], end = tile->rowptr[r - r0 + 1], count; i < end; i += count) {
+            count = end - i < EDGES_AT_ONCE ? end - i : EDGES_AT_ONCE;
+            for (int64_t k = 0; k < count; k++) col[k] = c0 + tile->colind[i + k];
+            tulle__generator_row_values(g, r, count, col, type, tile->val, i);
         }
-}
-
-tulle_status tulle__drawn_rows(
-    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries)
-{
-    int64_t *pointers = NULL;
-    int32_t *colind = NULL;
-    tulle_status status;
-    if (g->n > INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "rows of 'rmat' end at scale=30; take its edges");
-    TULLE_TRY(edges_pattern(g, r0, r1, 0, g->n, &pointers, &colind));
-    int64_t nnz = pointers[r1 - r0];
-    TULLE_TRY(tulle__generator_reserve(
-        0, nnz + 1, sizeof *entries->colind, tulle_type_size(type), &entries->room, &entries->colind, &entries->val));
-    edges_values(g, r0, r1, 0, pointers, colind, type, entries->val, entries->colind);
-    memcpy(rowptr, pointers, (size_t)(r1 - r0 + 1) * sizeof *rowptr);
-    entries->nnz = nnz;
-out:
-    tulle__free(pointers);
-    tulle__free(colind);
-    return status;
 }
 
 tulle_status tulle__drawn_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile)
 {
-    tulle_status status;
-    TULLE_TRY(edges_pattern(g, r0, r1, c0, c1, &tile->rowptr, &tile->colind));
+    TULLE_CALL(edges_pattern(g, r0, r1, c0, c1, &tile->rowptr, &tile->colind));
     tile->nnz = tile->rowptr[r1 - r0];
-    TULLE_TRY(tulle__alloc((size_t)tile->nnz, tulle_type_size(type), "values of a generated matrix", &tile->val));
-    edges_values(g, r0, r1, c0, tile->rowptr, tile->colind, type, tile->val, NULL);
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)tile->nnz, tulle_type_size(type), "values of a generated matrix", &tile->val));
+    edges_values(g, r0, r1, c0, tile, type);
+    return TULLE_OK;
 }

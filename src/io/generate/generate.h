@@ -97,25 +97,6 @@ typedef struct tulle__generator_shape {
 
 void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape);
 
-/* A growing list of entries in order; starts from {0}. It is reused from call to call. */
-typedef struct tulle__growing {
-    int64_t nnz, room;
-    tulle_type type; /* of val */
-    int64_t *colind;
-    void *val;
-} tulle__growing;
-
-void tulle__growing_fini(tulle__growing *entries);
-
-/*
- * Generates rows r0 .. r1 - 1 with all columns: entries of row r at rowptr[r - r0] .. rowptr[r - r0
- * + 1] - 1, strictly ascending. rowptr (r1 - r0 + 1, from 0) is the caller's; entries are replaced.
- * The time is proportional to the rows' entries, except for rmat, which draws and examines every
- * edge.
- */
-tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0, int64_t r1, tulle_type type,
-    int64_t *rowptr, tulle__growing *entries);
-
 /*
  * Draws edges e0 .. e1 - 1 (rmat): row[e - e0], col[e - e0]. The matrix is the set of distinct
  * edges: the caller removes repeats, wherever they were drawn, and then asks for the values.
@@ -130,9 +111,9 @@ void tulle__generator_values(const tulle__generator *generator, int64_t count, c
 /*
  * Generates the rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices:
  * (*rowptr)[0 .. r1 - r0] from 0, *colind ascending from c0, *val; the caller frees each with
- * tulle__free. TULLE_ERR_OVERFLOW above INT32_MAX columns. The time is that of
- * tulle__generator_rows: er, fem, stencil, nlpkkt, delaunay, shell, road, powergrid, nedelec, web,
- * cliques and band generate whole rows, dense and the full rows of circuit only the required part.
+ * tulle__free. TULLE_ERR_OVERFLOW above INT32_MAX columns. The time is proportional to the rows' entries: er, fem,
+ * stencil, nlpkkt, delaunay, shell, road, powergrid, nedelec, web, cliques and band generate whole
+ * rows, dense and the full rows of circuit only the required part.
  * rmat draws all edges for every tile, as an edge's counter does not reveal its position. To share
  * that work, distribute the edges and send each to its owner.
  */

@@ -31,13 +31,6 @@ void tulle__generator_get_shape(const tulle__generator *generator, tulle__genera
     };
 }
 
-void tulle__growing_fini(tulle__growing *entries)
-{
-    tulle__free(entries->colind);
-    tulle__free(entries->val);
-    memset(entries, 0, sizeof *entries);
-}
-
 static tulle_status check_range(const char *what, int64_t first, int64_t end, int64_t limit)
 {
     if (first >= 0 && first <= end && end <= limit) return TULLE_OK;
@@ -48,14 +41,12 @@ static tulle_status check_range(const char *what, int64_t first, int64_t end, in
 tulle_status tulle__generator_reserve(
     int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *room, void *colind, void *val)
 {
-    tulle_status status;
     if (*room - nnz >= more) return TULLE_OK;
     int64_t grown = *room + *room / 2 > nnz + more ? *room + *room / 2 : nnz + more;
-    TULLE_TRY(tulle__realloc((size_t)grown, index_size, "column indices of a generated matrix", colind));
-    TULLE_TRY(tulle__realloc((size_t)grown, value_size, "values of a generated matrix", val));
+    TULLE_CALL(tulle__realloc((size_t)grown, index_size, "column indices of a generated matrix", colind));
+    TULLE_CALL(tulle__realloc((size_t)grown, value_size, "values of a generated matrix", val));
     *room = grown;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__generator_edges(
@@ -73,10 +64,7 @@ tulle_status tulle__generator_edges(
 void tulle__generator_box_put(
     const tulle__generator_box *box, int64_t at, int64_t col, int64_t count, const double *val)
 {
-    if (box->wide)
-        for (int64_t i = 0; i < count; i++) ((int64_t *)box->colind)[at + i] = col + i;
-    else
-        for (int64_t i = 0; i < count; i++) ((int32_t *)box->colind)[at + i] = (int32_t)(col - box->c0 + i);
+    for (int64_t i = 0; i < count; i++) box->colind[at + i] = (int32_t)(col - box->c0 + i);
     if (box->type == TULLE_F32)
         for (int64_t i = 0; i < count; i++) ((float *)box->val)[at + i] = (float)val[i];
     else
@@ -103,22 +91,6 @@ void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t
         &(tulle__generator_box){.c0 = c0, .c1 = c1, .type = type, .rowptr = rowptr, .colind = colind, .val = val});
 }
 
-/* All columns, into lists that grow. */
-static tulle_status counted_rows(
-    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries)
-{
-    tulle__generator_count(g, r0, r1, 0, g->n, rowptr);
-    int64_t nnz = rowptr[r1 - r0];
-    tulle_status status = tulle__generator_reserve(
-        0, nnz + 1, sizeof *entries->colind, tulle_type_size(type), &entries->room, &entries->colind, &entries->val);
-    if (status != TULLE_OK) return status;
-    g->kind->fill(g, r0, r1,
-        &(tulle__generator_box){
-            .c1 = g->n, .type = type, .rowptr = rowptr, .wide = 1, .colind = entries->colind, .val = entries->val});
-    entries->nnz = nnz;
-    return TULLE_OK;
-}
-
 /* ---- row by row ---- */
 
 /* The initial estimate of a rectangle's entries, bounded; tulle__generator_reserve grows it. */
@@ -129,56 +101,25 @@ static int64_t guess(const tulle__generator *g, int64_t r0, int64_t r1, int64_t 
     return estimate < 0x1p40 ? (int64_t)estimate : (int64_t)1 << 40;
 }
 
-tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0, int64_t r1, tulle_type type,
-    int64_t *rowptr, tulle__growing *entries)
-{
-    const tulle__generator *g = generator;
-    size_t size = tulle_type_size(type);
-    int64_t nnz = 0;
-    tulle_status status;
-    TULLE_TRY(check_range("rows", r0, r1, g->m));
-    if (entries->type != type) tulle__growing_fini(entries); /* its values have another size */
-    entries->type = type;
-    if (g->kind->edges) return tulle__drawn_rows(g, r0, r1, type, rowptr, entries);
-    if (tulle__generator_counts(g)) return counted_rows(g, r0, r1, type, rowptr, entries);
-    /* a row is written where its bound fits, slightly beyond the last entry */
-    int64_t beyond = r1 > r0 ? g->kind->bound(g, r1 - 1, 0, g->n) + 1 : 1;
-    TULLE_TRY(tulle__generator_reserve(0, guess(g, r0, r1, 0, g->n) + beyond, sizeof *entries->colind, size,
-        &entries->room, &entries->colind, &entries->val));
-    rowptr[0] = 0;
-    for (int64_t r = r0; r < r1; r++) {
-        int64_t bound = g->kind->bound(g, r, 0, g->n);
-        TULLE_TRY(tulle__generator_reserve(
-            nnz, bound, sizeof *entries->colind, size, &entries->room, &entries->colind, &entries->val));
-        int64_t count = g->kind->row(g, r, 0, g->n, entries->colind + nnz);
-        tulle__generator_row_values(g, r, count, entries->colind + nnz, type, entries->val, nnz);
-        nnz += count;
-        rowptr[r - r0 + 1] = nnz;
-    }
-    entries->nnz = nnz;
-out:
-    return status;
-}
-
 static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile)
 {
     size_t size = tulle_type_size(type);
-    int64_t *col = NULL, width = 0;
-    tulle_status status;
-    TULLE_TRY(
+    TULLE__SCOPED int64_t *col = NULL;
+    int64_t width = 0;
+    TULLE_CALL(
         tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
-    TULLE_TRY(tulle__generator_reserve(
+    TULLE_CALL(tulle__generator_reserve(
         0, guess(g, r0, r1, c0, c1) + 1, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
     tile->rowptr[0] = 0;
     for (int64_t r = r0; r < r1; r++) {
         int64_t bound = g->kind->bound(g, r, c0, c1);
         if (bound > width || !col) {
             width = bound;
-            TULLE_TRY(tulle__realloc((size_t)width, sizeof *col, "a row of a generated matrix", &col));
+            TULLE_CALL(tulle__realloc((size_t)width, sizeof *col, "a row of a generated matrix", &col));
         }
         int64_t count = g->kind->row(g, r, c0, c1, col);
-        TULLE_TRY(tulle__generator_reserve(
+        TULLE_CALL(tulle__generator_reserve(
             tile->nnz, count, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
         for (int64_t i = 0; i < count; i++) tile->colind[tile->nnz + i] = (int32_t)(col[i] - c0);
         tulle__generator_row_values(g, r, count, col, type, tile->val, tile->nnz);
@@ -186,27 +127,23 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
         tile->rowptr[r - r0 + 1] = tile->nnz;
     }
     if (tile->room - tile->nnz > tile->room / 8) { /* an estimate far too high is trimmed */
-        TULLE_TRY(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
-        TULLE_TRY(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
+        TULLE_CALL(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
+        TULLE_CALL(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
     }
-out:
-    tulle__free(col);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status counted_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile)
 {
-    tulle_status status;
-    TULLE_TRY(
+    TULLE_CALL(
         tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
     tulle__generator_count(g, r0, r1, c0, c1, tile->rowptr);
     tile->nnz = tile->rowptr[r1 - r0];
-    TULLE_TRY(tulle__generator_reserve(
+    TULLE_CALL(tulle__generator_reserve(
         0, tile->nnz + 1, sizeof *tile->colind, tulle_type_size(type), &tile->room, &tile->colind, &tile->val));
     tulle__generator_put(g, r0, r1, c0, c1, type, tile->rowptr, tile->colind, tile->val);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
@@ -242,10 +179,9 @@ tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0
     int64_t col[AT_ONCE];
     double line[AT_ONCE];
     size_t size = tulle_type_size(type);
-    tulle_status status;
     if (!generator->kind->dense) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a dense matrix", generator->kind->name);
-    TULLE_TRY(check_range("rows", r0, r1, generator->m));
-    TULLE_TRY(check_range("columns", c0, c1, generator->n));
+    TULLE_CALL(check_range("rows", r0, r1, generator->m));
+    TULLE_CALL(check_range("columns", c0, c1, generator->n));
     for (int64_t r = r0; r < r1; r++)
         for (int64_t c = c0; c < c1; c += AT_ONCE) {
             int64_t count = generator->kind->row(generator, r, c, c1 - c < AT_ONCE ? c1 : c + AT_ONCE, col);
@@ -254,6 +190,5 @@ tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0
             for (int64_t i = 0; i < count; i++)
                 memcpy(out + i * col_stride * (int64_t)size, (const char *)line + i * (int64_t)size, size);
         }
-out:
-    return status;
+    return TULLE_OK;
 }

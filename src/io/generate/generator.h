@@ -31,8 +31,7 @@ typedef struct tulle__generator_box {
     int64_t c0, c1;
     tulle_type type;
     const int64_t *rowptr;
-    int wide;     /* colind is int64_t and counts from column 0; else int32_t, from c0 */
-    void *colind; /* indexed by rowptr values, as val */
+    int32_t *colind; /* from c0; indexed by rowptr values, as val */
     void *val;
 } tulle__generator_box;
 

@@ -76,12 +76,11 @@ static tulle_status open_part(tulle__spec_part *part, tulle__generator *g)
     const char *keys[KEYS] = {"seed", "values"};
     int nkeys = 2;
     int64_t seed = 1;
-    tulle_status status;
     while (nkeys < KEYS && g->kind->keys[nkeys - 2]) {
         keys[nkeys] = g->kind->keys[nkeys - 2];
         nkeys++;
     }
-    TULLE_TRY(tulle__spec_int(part, "seed", INT64_MIN, INT64_MAX, &seed));
+    TULLE_CALL(tulle__spec_int(part, "seed", INT64_MIN, INT64_MAX, &seed));
     g->seed = (uint64_t)seed;
     g->pattern_seed = tulle__random_at(g->seed, 1, 0);
     g->value_seed = tulle__random_at(g->seed, 2, 0);
@@ -89,11 +88,9 @@ static tulle_status open_part(tulle__spec_part *part, tulle__generator *g)
     for (int i = 0; i < part->nkeys; i++) part->used[i] = 0;
     for (int i = 0; i < part->nkeys; i++)
         for (int k = 0; k < nkeys; k++) part->used[i] |= strcmp(part->key[i], keys[k]) == 0;
-    TULLE_TRY(tulle__spec_done(part, keys, nkeys));
-    TULLE_TRY(g->kind->open(part, g));
-    TULLE_TRY(read_mode(part, g));
-out:
-    return status;
+    TULLE_CALL(tulle__spec_done(part, keys, nkeys));
+    TULLE_CALL(g->kind->open(part, g));
+    return read_mode(part, g);
 }
 
 tulle_status tulle__generator_open(const char *text, tulle__generator **generator)
@@ -104,10 +101,8 @@ tulle_status tulle__generator_open(const char *text, tulle__generator **generato
     tulle_status status;
     TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
     TULLE_TRY(tulle__spec_parse(text, spec));
-    if (spec->nparts != 1) {
-        status = tulle__fail(TULLE_ERR_ARG, "the spec of a matrix has one part, '%s' has %d", text, spec->nparts);
-        goto out;
-    }
+    if (spec->nparts != 1)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the spec of a matrix has one part, '%s' has %d", text, spec->nparts));
     TULLE_TRY(find_kind(spec->part[0].name, &kind));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *g, "a generator", &g));
     g->kind = kind;

@@ -21,11 +21,10 @@ static tulle_status open_grid(tulle__spec_part *part, tulle__generator *g, const
 {
     int64_t n = 0, size[3] = {0, 0, flat};
     static const char *const keys[] = {"nx", "ny", "nz"};
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, edge, 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, edge, 1, TULLE__GENERATOR_MAX, &n));
     for (int i = 0; i < 3 - flat; i++) {
         if (size[i] == 0) size[i] = n;
-        TULLE_TRY(tulle__spec_int(part, keys[i], 1, TULLE__GENERATOR_MAX, &size[i]));
+        TULLE_CALL(tulle__spec_int(part, keys[i], 1, TULLE__GENERATOR_MAX, &size[i]));
         if (size[i] == 0)
             return tulle__fail(TULLE_ERR_ARG, "'%s' needs %s, or nx, ny%s", part->name, edge, flat ? "" : ", nz");
     }
@@ -41,22 +40,20 @@ static tulle_status open_grid(tulle__spec_part *part, tulle__generator *g, const
             size[0], size[1], size[2]);
     g->m = g->n = n;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_stencil(tulle__spec_part *part, tulle__generator *g, int flat, int64_t star, int64_t box)
 {
     int64_t points = star;
-    tulle_status status;
-    TULLE_TRY(open_grid(part, g, "n", flat));
-    TULLE_TRY(tulle__spec_int(part, "points", 1, 27, &points));
+    TULLE_CALL(open_grid(part, g, "n", flat));
+    TULLE_CALL(tulle__spec_int(part, "points", 1, 27, &points));
     g->as.grid.corners = !flat && points == CORNERED;
     if (points != star && points != box && !g->as.grid.corners)
         return tulle__fail(TULLE_ERR_ARG, "'%s' has points=%" PRId64 "%s or %" PRId64 ", not %" PRId64, part->name,
             star, flat ? "" : ", 15", box, points);
-    TULLE_TRY(tulle__spec_real(part, "anisotropy", 0, 1e30, &g->as.grid.anisotropy));
-    TULLE_TRY(tulle__spec_real(part, "shift", -1e30, 1e30, &g->as.grid.shift));
+    TULLE_CALL(tulle__spec_real(part, "anisotropy", 0, 1e30, &g->as.grid.anisotropy));
+    TULLE_CALL(tulle__spec_real(part, "shift", -1e30, 1e30, &g->as.grid.shift));
     int64_t nx = g->as.grid.nx, ny = g->as.grid.ny, nz = g->as.grid.nz;
     g->as.grid.reach = points == box ? 3 : 1;
     if (points != star) {
@@ -70,8 +67,7 @@ static tulle_status open_stencil(tulle__spec_part *part, tulle__generator *g, in
         if (flat) g->nnz += 2 * nx * ny; /* the third direction, which star does not count */
         if (g->as.grid.corners) g->nnz += 8 * (nx - 1) * (ny - 1) * (nz - 1);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_stencil2d(tulle__spec_part *part, tulle__generator *g)
@@ -87,15 +83,13 @@ static tulle_status open_stencil3d(tulle__spec_part *part, tulle__generator *g)
 static tulle_status open_fem(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t dof = 1;
-    tulle_status status;
-    TULLE_TRY(open_grid(part, g, "nodes", 0));
-    TULLE_TRY(tulle__spec_int(part, "dof", 1, TULLE__FEM_DOF_MAX, &dof));
+    TULLE_CALL(open_grid(part, g, "nodes", 0));
+    TULLE_CALL(tulle__spec_int(part, "dof", 1, TULLE__FEM_DOF_MAX, &dof));
     g->as.grid.reach = 3;
     g->as.grid.dof = (int)dof;
     g->m = g->n = g->m * dof;
     g->nnz = line(g->as.grid.nx) * line(g->as.grid.ny) * line(g->as.grid.nz) * dof * dof;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t most(const tulle__generator *g)

@@ -22,8 +22,7 @@ enum { EDGE_MAX = 1 << 15 }; /* 7 * 10^13 rows, 2 * 10^15 entries */
 static tulle_status open_nlpkkt(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t n = -1;
-    tulle_status status = tulle__spec_int(part, "n", 1, EDGE_MAX, &n);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spec_int(part, "n", 1, EDGE_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'nlpkkt' needs n");
     int64_t line = 3 * n - 2, first = n * n * (n + 6); /* points within one step of each other, along a line */
     g->as.kkt.n = n;

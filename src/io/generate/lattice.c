@@ -10,6 +10,7 @@
  */
 #include <inttypes.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "io/generate/generator.h"
 #include "io/generate/shuffle.h"
@@ -76,16 +77,12 @@ static struct tile tile_of(const tulle__generator *g, int64_t x, int64_t y)
 static struct tile tile_with(const tulle__generator *g, int64_t number)
 {
     int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny, block = g->as.lattice.block, points = nx * ny;
-    int64_t low = 0, high = points - 1;
-    if (g->as.lattice.pieces == 0) low = high = number;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (numbers(g, middle) <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    int64_t ty = low / (nx * block), h = least(block, ny - ty * block), tx = (low - ty * block * nx) / (block * h);
+    int64_t point = 0;
+    if (g->as.lattice.pieces == 0)
+        point = number;
+    else
+        TULLE__LAST_WHERE(point, points, middle, numbers(g, middle) <= number);
+    int64_t ty = point / (nx * block), h = least(block, ny - ty * block), tx = (point - ty * block * nx) / (block * h);
     return tile_at(g, tx, ty);
 }
 
@@ -238,15 +235,14 @@ static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, in
 {
     int64_t n = 0, size[2] = {0, 0}, points;
     static const char *const names[] = {"nx", "ny"};
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
     for (int i = 0; i < 2; i++) {
         size[i] = n;
-        TULLE_TRY(tulle__spec_int(part, names[i], 1, TULLE__GENERATOR_MAX, &size[i]));
+        TULLE_CALL(tulle__spec_int(part, names[i], 1, TULLE__GENERATOR_MAX, &size[i]));
         if (size[i] == 0) return tulle__fail(TULLE_ERR_ARG, "'%s' needs n, or nx, ny", part->name);
     }
-    TULLE_TRY(tulle__spec_int(part, "block", 1, BLOCK_MOST, &block));
-    TULLE_TRY(tulle__spec_real(part, "shuffle", 0, 1, &shuffle));
+    TULLE_CALL(tulle__spec_int(part, "block", 1, BLOCK_MOST, &block));
+    TULLE_CALL(tulle__spec_real(part, "shuffle", 0, 1, &shuffle));
     g->as.lattice.nx = size[0];
     g->as.lattice.ny = size[1];
     g->as.lattice.block = block;
@@ -257,8 +253,7 @@ static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, in
             TULLE_ERR_ARG, "a lattice of %" PRId64 " x %" PRId64 " points is over the limit", size[0], size[1]);
     g->m = g->n = points;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_delaunay(tulle__spec_part *part, tulle__generator *g)

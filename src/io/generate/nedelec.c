@@ -19,6 +19,7 @@
  */
 #include <inttypes.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "io/generate/generator.h"
 #include "io/generate/shuffle.h"
@@ -90,7 +91,7 @@ static int64_t plain_number(const tulle__generator *g, const int64_t node[AXES],
 /* The inverse: the last node whose edges do not begin after the number. */
 static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXES])
 {
-    int64_t low = 0, high = g->as.nedelec.nodes[0] * g->as.nedelec.nodes[1] * g->as.nedelec.nodes[2] - 1;
+    int64_t low = 0, nodes = g->as.nedelec.nodes[0] * g->as.nedelec.nodes[1] * g->as.nedelec.nodes[2];
     int direction = 1;
     if (g->as.nedelec.by_direction) {
         for (; number >= edges_of(g, direction); direction++) number -= edges_of(g, direction);
@@ -98,14 +99,7 @@ static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXE
         node[0] = number % w, node[1] = number / w % h, node[2] = number / w / h;
         return direction;
     }
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        node_at(g, middle, node);
-        if (plain_number(g, node, 1) <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
+    TULLE__LAST_WHERE(low, nodes, middle, (node_at(g, middle, node), plain_number(g, node, 1) <= number));
     node_at(g, low, node);
     number -= plain_number(g, node, 1);
     for (;; direction++)
@@ -184,29 +178,27 @@ static tulle_status open_nedelec(tulle__spec_part *part, tulle__generator *g)
     int64_t n = 0, *nodes = g->as.nedelec.nodes, all = 7;
     const char *word = NULL;
     int cell = TETRAHEDRON;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_word(part, "cell", &word));
-    if (word) TULLE_TRY(tulle__name_parse("cell (cell=)", word, cells, CELLS, &cell));
+    TULLE_CALL(tulle__spec_word(part, "cell", &word));
+    if (word) TULLE_CALL(tulle__name_parse("cell (cell=)", word, cells, CELLS, &cell));
     word = NULL;
-    TULLE_TRY(tulle__spec_word(part, "order", &word));
-    if (word) TULLE_TRY(tulle__name_parse("order of edges (order=)", word, orders, 2, &g->as.nedelec.by_direction));
-    TULLE_TRY(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_word(part, "order", &word));
+    if (word) TULLE_CALL(tulle__name_parse("order of edges (order=)", word, orders, 2, &g->as.nedelec.by_direction));
+    TULLE_CALL(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &n));
     g->as.nedelec.simplices = cell == TETRAHEDRON || cell == TRIANGLE;
     for (int axis = 0; axis < AXES; axis++) {
         int flat = axis == 2 && cell >= TRIANGLE;
         nodes[axis] = flat ? 1 : n;
-        TULLE_TRY(tulle__spec_int(part, names[axis], flat ? 1 : 2, flat ? 1 : TULLE__GENERATOR_MAX, &nodes[axis]));
+        TULLE_CALL(tulle__spec_int(part, names[axis], flat ? 1 : 2, flat ? 1 : TULLE__GENERATOR_MAX, &nodes[axis]));
         if (nodes[axis] == 0) return tulle__fail(TULLE_ERR_ARG, "'nedelec' needs nodes, or nx, ny and nz");
         if (__builtin_mul_overflow(all, nodes[axis], &all) || all > TULLE__GENERATOR_MAX)
             return tulle__fail(TULLE_ERR_ARG, "'nedelec' has too many nodes: at most 2^48 edges");
     }
     g->as.nedelec.block = 32;
-    TULLE_TRY(tulle__spec_int(part, "block", 1, WINDOW_MOST, &g->as.nedelec.block));
+    TULLE_CALL(tulle__spec_int(part, "block", 1, WINDOW_MOST, &g->as.nedelec.block));
     for (int d = 1; d < CORNERS; d++) g->m += edges_of(g, d);
     g->n = g->m;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)

@@ -21,9 +21,7 @@ tulle_status tulle__generator_reserve(
 void tulle__generator_row_values(const tulle__generator *g, int64_t row, int64_t count, const int64_t *col,
     tulle_type type, void *val, int64_t first);
 
-/* Like tulle__generator_rows and tulle__generator_tile, for a kind drawn edge by edge. */
-tulle_status tulle__drawn_rows(
-    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries);
+/* Like tulle__generator_tile, for a kind drawn edge by edge. */
 tulle_status tulle__drawn_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile);
 

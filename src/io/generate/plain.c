@@ -19,18 +19,16 @@ static int64_t run(int64_t c0, int64_t c1, int64_t *col)
 static tulle_status open_dense(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t m = -1, n = -1;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'dense' needs n");
     m = n;
-    TULLE_TRY(tulle__spec_int(part, "m", 0, TULLE__GENERATOR_MAX, &m));
+    TULLE_CALL(tulle__spec_int(part, "m", 0, TULLE__GENERATOR_MAX, &m));
     if (__builtin_mul_overflow(m, n, &g->nnz))
         return tulle__fail(TULLE_ERR_ARG, "'dense': %" PRId64 " x %" PRId64 " entries are over the limit", m, n);
     g->m = m;
     g->n = n;
     g->symmetric = m == n;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
@@ -54,12 +52,11 @@ int64_t tulle__full_row(const tulle__generator *g, int64_t row, int64_t c0, int6
 static tulle_status open_band(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t n = -1, lower = 1, upper;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'band' needs n");
-    TULLE_TRY(tulle__spec_int(part, "lower", 0, TULLE__GENERATOR_MAX, &lower));
+    TULLE_CALL(tulle__spec_int(part, "lower", 0, TULLE__GENERATOR_MAX, &lower));
     upper = lower;
-    TULLE_TRY(tulle__spec_int(part, "upper", 0, TULLE__GENERATOR_MAX, &upper));
+    TULLE_CALL(tulle__spec_int(part, "upper", 0, TULLE__GENERATOR_MAX, &upper));
     if (lower >= n) lower = n > 0 ? n - 1 : 0;
     if (upper >= n) upper = n > 0 ? n - 1 : 0;
     /* diagonal k misses |k| of its n places */
@@ -71,8 +68,7 @@ static tulle_status open_band(tulle__spec_part *part, tulle__generator *g)
     g->symmetric = lower == upper;
     g->as.band.lower = lower;
     g->as.band.upper = upper;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t band_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)

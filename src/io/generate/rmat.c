@@ -22,19 +22,18 @@ static tulle_status open_rmat(tulle__spec_part *part, tulle__generator *g)
     int64_t scale = -1;
     double factor = 8, noise = 0, p[4] = {.57, .19, .19, .05};
     static const char *const names[] = {"a", "b", "c", "d"};
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "scale", 0, TULLE__RMAT_SCALE_MAX, &scale));
+    TULLE_CALL(tulle__spec_int(part, "scale", 0, TULLE__RMAT_SCALE_MAX, &scale));
     if (scale < 0) return tulle__fail(TULLE_ERR_ARG, "'rmat' needs scale");
-    TULLE_TRY(tulle__spec_real(part, "edgefactor", 0, 1 << 12, &factor));
-    for (int i = 0; i < 4; i++) TULLE_TRY(tulle__spec_real(part, names[i], 0, 1, &p[i]));
+    TULLE_CALL(tulle__spec_real(part, "edgefactor", 0, 1 << 12, &factor));
+    for (int i = 0; i < 4; i++) TULLE_CALL(tulle__spec_real(part, names[i], 0, 1, &p[i]));
     double sum = p[0] + p[1] + p[2] + p[3];
     if (sum < 1 - 1e-9 || sum > 1 + 1e-9)
         return tulle__fail(TULLE_ERR_ARG, "'rmat': a + b + c + d is %.9g, not 1", sum);
-    TULLE_TRY(tulle__spec_real(part, "noise", 0, 1, &noise));
+    TULLE_CALL(tulle__spec_real(part, "noise", 0, 1, &noise));
     if (noise > (p[0] + p[3]) / 2 || noise > p[1] || noise > p[2])
         return tulle__fail(
             TULLE_ERR_ARG, "'rmat': noise=%g is over b, c or (a + d) / 2, so a chance could be negative", noise);
-    TULLE_TRY(tulle__spec_flag(part, "relabel", &g->as.rmat.relabel));
+    TULLE_CALL(tulle__spec_flag(part, "relabel", &g->as.rmat.relabel));
     g->as.rmat.scale = (int)scale;
     for (int level = 0; level < (int)scale; level++) {
         uint64_t draw = tulle__random_at(g->pattern_seed, (uint64_t)1 << 63, (uint64_t)level);
@@ -48,8 +47,7 @@ static tulle_status open_rmat(tulle__spec_part *part, tulle__generator *g)
     }
     g->m = g->n = (int64_t)1 << scale;
     g->edges = (int64_t)(factor * (double)g->m);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*

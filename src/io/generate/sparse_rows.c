@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/generate/generator.h"
@@ -47,21 +48,19 @@ static tulle_status open_er(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t m = -1, n = -1;
     double degree = 8;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 0, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'er' needs n");
     m = n;
-    TULLE_TRY(tulle__spec_int(part, "m", 0, TULLE__GENERATOR_MAX, &m));
+    TULLE_CALL(tulle__spec_int(part, "m", 0, TULLE__GENERATOR_MAX, &m));
     if (degree > (double)n) degree = (double)n;
-    TULLE_TRY(tulle__spec_real(part, "degree", 0, 1e12, &degree));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, 1e12, &degree));
     if (degree > (double)n)
         return tulle__fail(TULLE_ERR_ARG, "'er': degree=%g is over the %" PRId64 " columns", degree, n);
     g->m = m;
     g->n = n;
     g->nnz = m == 0 || n == 0 || degree <= 0 ? 0 : -1;
     g->as.er = tulle__er_of(degree, n);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t er_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
@@ -102,13 +101,7 @@ static int64_t er_row(const tulle__generator *g, int64_t row, int64_t c0, int64_
 static int is_dense(const tulle__generator *g, int64_t index)
 {
     int64_t low = 0, high = g->as.circuit.ndense;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (g->as.circuit.dense[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, g->as.circuit.dense[middle] < index);
     return low < g->as.circuit.ndense && g->as.circuit.dense[low] == index;
 }
 
@@ -133,19 +126,18 @@ static tulle_status open_circuit(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t n = -1, ndense = 4, width, most_local = 1 << 12;
     double degree = 4;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'circuit' needs n");
     if (ndense > n) ndense = n;
-    TULLE_TRY(tulle__spec_int(part, "dense", 0, n < 1 << 12 ? n : 1 << 12, &ndense));
-    TULLE_TRY(tulle__spec_real(part, "degree", 0, (double)most_local, &degree));
+    TULLE_CALL(tulle__spec_int(part, "dense", 0, n < 1 << 12 ? n : 1 << 12, &ndense));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, (double)most_local, &degree));
     int64_t nlocal = (int64_t)ceil(degree);
     width = n / 64 > nlocal ? n / 64 : nlocal;
-    TULLE_TRY(tulle__spec_int(part, "width", 0, TULLE__GENERATOR_MAX, &width));
+    TULLE_CALL(tulle__spec_int(part, "width", 0, TULLE__GENERATOR_MAX, &width));
     if (width > n - 1) width = n - 1;
     if (nlocal > width) nlocal = width;
     if (degree > (double)(2 * nlocal)) degree = (double)(2 * nlocal);
-    TULLE_TRY(tulle__alloc((size_t)(ndense + nlocal), sizeof(int64_t), "the generator's lists", &g->as.circuit.dense));
+    TULLE_CALL(tulle__alloc((size_t)(ndense + nlocal), sizeof(int64_t), "the generator's lists", &g->as.circuit.dense));
     g->as.circuit.local = g->as.circuit.dense + ndense;
     g->as.circuit.ndense = ndense;
     g->as.circuit.nlocal = nlocal;
@@ -167,8 +159,7 @@ static tulle_status open_circuit(tulle__spec_part *part, tulle__generator *g)
     }
     g->m = g->n = n;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void close_circuit(tulle__generator *g)

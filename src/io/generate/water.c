@@ -40,16 +40,15 @@ static tulle_status open_water(tulle__spec_part *part, tulle__generator *g)
     const char *word = "k";
     int which;
     double cutoff = 10, coupling = 1, level = .44;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, 1 << 14, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, 1 << 14, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'water' needs n, the molecules along an edge of the box");
-    TULLE_TRY(tulle__spec_int(part, "repeat", 1, 1 << 10, &repeat));
-    TULLE_TRY(tulle__spec_int(part, "size", SIZE_LEAST, SIZE_MOST, &size));
-    TULLE_TRY(tulle__spec_real(part, "cutoff", 0, REACH_MOST * cell - 2 * jitter, &cutoff));
-    TULLE_TRY(tulle__spec_real(part, "coupling", -4, 4, &coupling));
-    TULLE_TRY(tulle__spec_real(part, "level", -2, 2, &level));
-    TULLE_TRY(tulle__spec_word(part, "matrix", &word));
-    TULLE_TRY(tulle__name_parse("matrix of water (matrix=)", word, names, MATRICES, &which));
+    TULLE_CALL(tulle__spec_int(part, "repeat", 1, 1 << 10, &repeat));
+    TULLE_CALL(tulle__spec_int(part, "size", SIZE_LEAST, SIZE_MOST, &size));
+    TULLE_CALL(tulle__spec_real(part, "cutoff", 0, REACH_MOST * cell - 2 * jitter, &cutoff));
+    TULLE_CALL(tulle__spec_real(part, "coupling", -4, 4, &coupling));
+    TULLE_CALL(tulle__spec_real(part, "level", -2, 2, &level));
+    TULLE_CALL(tulle__spec_word(part, "matrix", &word));
+    TULLE_CALL(tulle__name_parse("matrix of water (matrix=)", word, names, MATRICES, &which));
     box = n * n * n;
     if (n * repeat > 1 << 14)
         return tulle__fail(
@@ -66,8 +65,7 @@ static tulle_status open_water(tulle__spec_part *part, tulle__generator *g)
     g->as.water.cutoff = cutoff;
     g->as.water.coupling = coupling;
     g->as.water.level = level;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- one block ---- */

@@ -60,22 +60,20 @@ static tulle_status open_web(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t n = -1, host = 512, links = 1;
     double copy = .5, local = .8, split = .73;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
     if (n < 0) return tulle__fail(TULLE_ERR_ARG, "'web' needs n");
-    TULLE_TRY(tulle__spec_int(part, "host", 1, HOST_MOST, &host));
-    TULLE_TRY(tulle__spec_int(part, "links", 0, LINKS_MOST, &links));
-    TULLE_TRY(tulle__spec_real(part, "copy", 0, 1, &copy));
-    TULLE_TRY(tulle__spec_real(part, "local", 0, 1, &local));
-    TULLE_TRY(tulle__spec_real(part, "split", 0, 1, &split));
+    TULLE_CALL(tulle__spec_int(part, "host", 1, HOST_MOST, &host));
+    TULLE_CALL(tulle__spec_int(part, "links", 0, LINKS_MOST, &links));
+    TULLE_CALL(tulle__spec_real(part, "copy", 0, 1, &copy));
+    TULLE_CALL(tulle__spec_real(part, "local", 0, 1, &local));
+    TULLE_CALL(tulle__spec_real(part, "split", 0, 1, &split));
     g->m = g->n = n;
     g->as.web.host = host;
     g->as.web.links = links;
     g->as.web.copy = (uint64_t)(copy * 0x1p32);
     g->as.web.local = (uint64_t)(local * 0x1p32);
     g->as.web.split = (uint64_t)(split * 0x1p32);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)

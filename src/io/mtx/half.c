@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -87,12 +88,7 @@ int64_t tulle__half_of_row(tulle__mtx_symmetry symmetry, int64_t row, int64_t n,
 {
     if (symmetry == TULLE__MTX_GENERAL) return n;
     int64_t end = symmetry == TULLE__MTX_SYMMETRIC ? row + 1 : row, low = 0, high = n;
-    while (low < high) { /* the first column that is not before end */
-        int64_t middle = low + (high - low) / 2;
-        if (base + col[middle] < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first column that is not before end */
+    TULLE__PARTITION_POINT(low, high, middle, base + col[middle] < end);
     return low;
 }

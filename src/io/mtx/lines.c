@@ -130,7 +130,8 @@ tulle_status tulle__text_open(const char *path, tulle__text *text)
     else if (S_ISDIR(info.st_mode))
         status = tulle__fail(TULLE_ERR_IO, "%s: is a directory", given);
     else if (!S_ISREG(info.st_mode))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file, and no pipe of the command: parts of it are read at once", given);
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: is not a regular file, and no pipe of the command: parts of it are read at once", given);
     else if ((n = pread(text->fd, magic, sizeof magic, 0)) < 0)
         status = tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", given, strerror(errno));
     text->bytes = (int64_t)info.st_size;
@@ -210,8 +211,7 @@ static tulle_status make_room(tulle__lines *l)
 /* Appends a block of a plain file to the buffer. */
 static tulle_status read_plain(tulle__lines *l)
 {
-    const tulle_status status = tulle__attend();
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__attend());
     for (;;) {
         ssize_t n = pread(l->text.fd, l->buffer + l->used, l->block, (off_t)l->position);
         if (n < 0 && errno == EINTR) continue;
@@ -285,7 +285,6 @@ static tulle_status too_long(const tulle__lines *l)
 
 tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_t *offset)
 {
-    tulle_status status = TULLE_OK;
     size_t seen = 0; /* bytes known to hold no newline */
     if (l->done) {
         l->used -= l->done;
@@ -335,13 +334,12 @@ tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_
             l->offset += (int64_t)l->used; /* another part reports it */
             l->used = seen = 0;
         }
-        TULLE_TRY(make_room(l));
-        TULLE_TRY(l->text.packed ? read_packed(l) : read_plain(l));
+        TULLE_CALL(make_room(l));
+        TULLE_CALL(l->text.packed ? read_packed(l) : read_plain(l));
     }
     *begin = *end = l->buffer;
     *offset = l->offset;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 int64_t tulle__text_line_number(const tulle__text *text, int64_t offset)

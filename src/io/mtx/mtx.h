@@ -93,7 +93,6 @@ const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
  * caller stops it.
  */
 void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter);
-const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx);
 const char *tulle__mtx_path(const tulle__mtx *mtx);
 /* The name of an archive's member without folders; "" for another file. */
 const char *tulle__mtx_base(const tulle__mtx *mtx);

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "io/mtx/mtx_file.h"
+#include "tile/element.h"
 
 /* State of a sweep over the numbers of a line. */
 struct pass {
@@ -33,13 +35,7 @@ static int64_t before(const tulle__mtx_header *head, int64_t col)
 void tulle__mtx_array_place(const tulle__mtx_header *head, int64_t k, int64_t *row, int64_t *col)
 {
     int64_t low = 0, high = head->cols; /* before(low) <= k < before(high) */
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (before(head, middle) <= k)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, before(head, middle) <= k);
     *col = low;
     *row = k - before(head, low) + (head->rows - column_length(head, low));
 }
@@ -66,10 +62,7 @@ static tulle_status parse_line(struct pass *t, const char *line, const char *end
         if (t->found == t->room)
             return tulle__fail(
                 TULLE_ERR_IO, "%s: has changed while it was read: more numbers than were counted", t->mtx->path);
-        if (t->type == TULLE_F32)
-            ((float *)t->values)[t->found] = (float)value;
-        else
-            ((double *)t->values)[t->found] = value;
+        tulle__element_set(t->type, t->values, t->found, value);
         t->found++;
         t->stats->stored++;
         t->stats->zeros += value == 0;

@@ -44,11 +44,6 @@ const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx)
     return &mtx->header;
 }
 
-const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx)
-{
-    return &mtx->options;
-}
-
 const char *tulle__mtx_path(const tulle__mtx *mtx)
 {
     return mtx->path;

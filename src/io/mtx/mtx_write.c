@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "io/file/output.h"
 #include "io/number/number.h"
+#include "tile/element.h"
 
 enum { LINE = 2 * 20 + TULLE__NUMBER_TEXT + 4 };
 
@@ -27,15 +28,10 @@ static tulle_status reserve(tulle__mtx_text *text, size_t bytes)
     return status;
 }
 
-/* The e-th value of val. */
-static double value_at(const tulle__mtx_shape *shape, const void *val, int64_t e)
-{
-    return shape->type == TULLE_F32 ? (double)((const float *)val)[e] : ((const double *)val)[e];
-}
-
 static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val, int64_t e)
 {
-    if (shape->field == TULLE__MTX_INTEGER) return tulle__number_write_i64(to, (int64_t)value_at(shape, val, e));
+    if (shape->field == TULLE__MTX_INTEGER)
+        return tulle__number_write_i64(to, (int64_t)tulle__element(shape->type, val, e));
     if (shape->type == TULLE_F32) return tulle__number_write_f32(to, ((const float *)val)[e]);
     return tulle__number_write_f64(to, ((const double *)val)[e]);
 }
@@ -43,7 +39,7 @@ static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val,
 static tulle_status check_value(const tulle__mtx_shape *shape, const void *val, int64_t e)
 {
     if (shape->field != TULLE__MTX_INTEGER) return TULLE_OK;
-    double x = value_at(shape, val, e);
+    double x = tulle__element(shape->type, val, e);
     if (x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG, "the value %g cannot be written to a file of integers", x);
 }
@@ -61,45 +57,24 @@ static tulle_status check_place(const tulle__mtx_shape *shape, int64_t row, int6
         tulle__mtx_symmetry_name(shape->symmetry), shape->symmetry == TULLE__MTX_SKEW ? "below" : "on or below");
 }
 
-/* Entries whose row, column and value are functions of e: one loop for all three sources. */
-struct source {
-    const tulle__entries *entries; /* or */
-    const int64_t *row, *col;      /* or */
-    const int32_t *local;
-    int64_t one_row, base, first;
-    const void *val;
-};
-
-static tulle_status format(const tulle__mtx_shape *shape, int64_t n, const struct source *s, tulle__mtx_text *text)
+tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, int64_t n, int64_t base,
+    const int32_t *col, const void *val, tulle__mtx_text *text)
 {
     size_t before = text->bytes;
     tulle_status status = reserve(text, (size_t)n * LINE < 1 << 20 ? (size_t)n * LINE : 1 << 20);
     if (status != TULLE_OK) return status;
     for (int64_t e = 0; e < n; e++) {
-        int64_t row = s->one_row, col, at = e;
-        const void *val = s->val;
-        if (s->entries) {
-            at = (s->first + e) % TULLE__ENTRIES_CHUNK;
-            row = tulle__entries_row(s->entries, s->first + e);
-            col = tulle__entries_col(s->entries, s->first + e);
-            if (!s->entries->pattern) val = s->entries->val[(s->first + e) / TULLE__ENTRIES_CHUNK];
-        } else if (s->local) {
-            col = s->base + s->local[e];
-        } else {
-            row = s->row[e];
-            col = s->col[e];
-        }
-        TULLE_TRY(check_place(shape, row, col));
+        TULLE_TRY(check_place(shape, row, base + col[e]));
         if (text->room - text->bytes < LINE) TULLE_TRY(reserve(text, LINE));
         char *to = text->text + text->bytes;
         to = tulle__number_write_i64(to, row + 1);
         *to++ = ' ';
-        to = tulle__number_write_i64(to, col + 1);
+        to = tulle__number_write_i64(to, base + col[e] + 1);
         if (shape->field != TULLE__MTX_PATTERN) {
             *to++ = ' ';
             if (val) {
-                TULLE_TRY(check_value(shape, val, at));
-                to = put_value(shape, to, val, at);
+                TULLE_TRY(check_value(shape, val, e));
+                to = put_value(shape, to, val, e);
             } else {
                 *to++ = '1';
             }
@@ -112,24 +87,6 @@ static tulle_status format(const tulle__mtx_shape *shape, int64_t n, const struc
 out:
     text->bytes = before;
     return status;
-}
-
-tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const int64_t *row, const int64_t *col,
-    const void *val, tulle__mtx_text *text)
-{
-    return format(shape, n, &(struct source){.row = row, .col = col, .val = val}, text);
-}
-
-tulle_status tulle__mtx_format_entries(
-    const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first, int64_t n, tulle__mtx_text *text)
-{
-    return format(shape, n, &(struct source){.entries = entries, .first = first}, text);
-}
-
-tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, int64_t n, int64_t base,
-    const int32_t *col, const void *val, tulle__mtx_text *text)
-{
-    return format(shape, n, &(struct source){.local = col, .one_row = row, .base = base, .val = val}, text);
 }
 
 tulle_status tulle__mtx_format_array(const tulle__mtx_shape *shape, int64_t n, const void *val, tulle__mtx_text *text)
@@ -235,7 +192,7 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
     return tulle__output_write(writer->output, text->text, text->bytes);
 }
 
-tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer)
 {
     tulle_status status = TULLE_OK;
     if (writer->stored < 0) {
@@ -248,7 +205,7 @@ tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
         tulle__mtx_writer_abort(writer);
         return status;
     }
-    status = tulle__output_close(writer->output, sync);
+    status = tulle__output_close(writer->output);
     tulle__free(writer);
     return status;
 }

@@ -30,19 +30,13 @@ typedef struct tulle__mtx_text {
 void tulle__mtx_text_fini(tulle__mtx_text *text);
 
 /*
- * Each appends and leaves the text as it was if it fails. Indices are zero-based here. val may be
- * NULL for a pattern.
+ * Appends n entries of one row, column = base + col[e], and leaves the text as it was if it fails. Indices are
+ * zero-based here. val may be NULL for a pattern.
  */
-tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const int64_t *row, const int64_t *col,
-    const void *val, tulle__mtx_text *text);
-tulle_status tulle__mtx_format_entries(
-    const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first, int64_t n, tulle__mtx_text *text);
-
-/* n entries of one row; column = base + col[e]. */
 tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, int64_t n, int64_t base,
     const int32_t *col, const void *val, tulle__mtx_text *text);
 
-/* n numbers of an array, one a line. */
+/* The same of n numbers of an array, one a line. */
 tulle_status tulle__mtx_format_array(const tulle__mtx_shape *shape, int64_t n, const void *val, tulle__mtx_text *text);
 
 typedef struct tulle__mtx_writer tulle__mtx_writer;
@@ -56,7 +50,7 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
  * TULLE_ERR_STATE, and no file, if the entries appended are not as many as the header states. Frees
  * the writer.
  */
-tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync);
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer);
 void tulle__mtx_writer_abort(tulle__mtx_writer *writer);
 
 #endif

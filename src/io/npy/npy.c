@@ -180,7 +180,7 @@ tulle_status tulle__npy_writer_append(tulle__npy_writer *writer, const void *val
     return tulle__output_write(writer->output, values, (size_t)n * writer->size);
 }
 
-tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, int sync)
+tulle_status tulle__npy_writer_close(tulle__npy_writer *writer)
 {
     tulle_status status;
     if (writer->left) {
@@ -189,7 +189,7 @@ tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, int sync)
         tulle__npy_writer_abort(writer);
         return status;
     }
-    status = tulle__output_close(writer->output, sync);
+    status = tulle__output_close(writer->output);
     tulle__free(writer);
     return status;
 }

@@ -78,8 +78,7 @@ static tulle_status descriptor(struct scan *s, tulle__npy_array *array)
     skip(s);
     if (s->p < s->end && *s->p == '[')
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: structured types are not supported", s->path);
-    tulle_status status = string(s, "a type such as '<f8'", text);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(string(s, "a type such as '<f8'", text));
     static const char known[] = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 ";
     char order = text[0];
     const char *type = text + 1;
@@ -131,19 +130,18 @@ static tulle_status dictionary(struct scan *s, tulle__npy_array *array)
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     int seen[3] = {0};
     char key[32];
-    tulle_status status = TULLE_OK;
     if (!next_is(s, '{')) return complain(s, "a dictionary");
     while (!next_is(s, '}')) {
-        TULLE_TRY(string(s, "a key in quotes", key));
+        TULLE_CALL(string(s, "a key in quotes", key));
         int k = 0;
         while (k < 3 && strcmp(key, keys[k]) != 0) k++;
         if (k == 3) return tulle__fail(TULLE_ERR_FORMAT, "%s: the header has an unknown key '%s'", s->path, key);
         if (seen[k]++) return tulle__fail(TULLE_ERR_FORMAT, "%s: the header has the key '%s' twice", s->path, key);
         if (!next_is(s, ':')) return complain(s, "a colon");
         if (k == 0)
-            TULLE_TRY(descriptor(s, array));
+            TULLE_CALL(descriptor(s, array));
         else if (k == 2)
-            TULLE_TRY(shape(s, array));
+            TULLE_CALL(shape(s, array));
         else if (word(s, "True"))
             array->order = TULLE_COL_MAJOR;
         else if (word(s, "False"))
@@ -157,8 +155,7 @@ static tulle_status dictionary(struct scan *s, tulle__npy_array *array)
         if (!seen[k]) return tulle__fail(TULLE_ERR_FORMAT, "%s: the header lacks the key '%s'", s->path, keys[k]);
     skip(s);
     if (s->p < s->end) return complain(s, "the header's end");
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle__stored tulle__npy_stored(const tulle__npy_array *array)

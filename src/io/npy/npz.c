@@ -164,8 +164,7 @@ static tulle_status read_format(tulle__npz *npz)
     enum { MOST = 8, FORMATS = sizeof format_names / sizeof *format_names };
     char raw[MOST * 4] = {0}, name[MOST + 1] = {0};
     struct array a;
-    tulle_status status = read_small(npz, "format", (struct demands){0, TEXT}, sizeof raw, raw, &a);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(read_small(npz, "format", (struct demands){0, TEXT}, sizeof raw, raw, &a));
     int wide = a.npy.kind == 'U' ? 4 : 1;
     for (int i = 0; i < MOST && i < a.npy.width / wide; i++) {
         char c = raw[i * wide + (a.npy.swapped ? 3 : 0)];
@@ -185,8 +184,7 @@ static tulle_status read_shape(tulle__npz *npz)
     char raw[2 * sizeof(int64_t)];
     int64_t size[2] = {0, 0};
     struct array a;
-    tulle_status status = read_small(npz, "shape", (struct demands){1, INTEGERS}, sizeof raw, raw, &a);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(read_small(npz, "shape", (struct demands){1, INTEGERS}, sizeof raw, raw, &a));
     if (a.count != 2)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: has %" PRId64 " sizes, a matrix has 2", a.member.what, a.count);
     tulle__npy_integers(&a.npy, raw, 2, size);
@@ -208,12 +206,11 @@ static tulle_status open_coordinates(tulle__npz *npz)
 {
     int found;
     struct array *inner = &npz->shared[INNER], *outer = &npz->shared[OUTER];
-    tulle_status status;
-    TULLE_TRY(find(npz, "coords", &found, outer));
+    TULLE_CALL(find(npz, "coords", &found, outer));
     npz->coords = found;
     npz->nshared = found ? 1 : 3;
     if (found) {
-        TULLE_TRY(open_array(npz, "coords", (struct demands){2, INTEGERS}, outer));
+        TULLE_CALL(open_array(npz, "coords", (struct demands){2, INTEGERS}, outer));
         if (outer->npy.size[0] != 2)
             return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: has %" PRId64 " dimensions, a matrix has 2",
                 outer->member.what, outer->npy.size[0]);
@@ -221,13 +218,11 @@ static tulle_status open_coordinates(tulle__npz *npz)
         *inner = *outer;
         inner->begin += inner->count * inner->npy.width;
     } else {
-        TULLE_TRY(open_array(npz, "row", (struct demands){1, INTEGERS}, outer));
-        TULLE_TRY(open_array(npz, "col", (struct demands){1, INTEGERS}, inner));
+        TULLE_CALL(open_array(npz, "row", (struct demands){1, INTEGERS}, outer));
+        TULLE_CALL(open_array(npz, "col", (struct demands){1, INTEGERS}, inner));
     }
-    TULLE_TRY(same_count(outer, npz->header.stored, "values"));
-    TULLE_TRY(same_count(inner, npz->header.stored, "values"));
-out:
-    return status;
+    TULLE_CALL(same_count(outer, npz->header.stored, "values"));
+    return same_count(inner, npz->header.stored, "values");
 }
 
 /* Number of lines (rows or columns) of a compressed format, and the limit of its inner indices. */
@@ -262,8 +257,7 @@ static tulle_status open_data(tulle__npz *npz)
     struct array *data = &npz->shared[DATA];
     tulle__npz_header *h = &npz->header;
     int blocks = h->format == TULLE__NPZ_BSR;
-    tulle_status status = open_array(npz, "data", (struct demands){blocks ? 3 : 1, NUMBERS}, data);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(open_array(npz, "data", (struct demands){blocks ? 3 : 1, NUMBERS}, data));
     h->stored = data->count;
     h->block_rows = blocks ? data->npy.size[1] : 1;
     h->block_cols = blocks ? data->npy.size[2] : 1;
@@ -375,8 +369,7 @@ static tulle_status next_pointer(struct walk *w, int64_t *pointer)
         w->have = w->left < PIECE ? w->left : PIECE;
         w->next = 0;
         w->left -= w->have;
-        tulle_status status = next_integers(&w->cursor, w->have, w->piece);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(next_integers(&w->cursor, w->have, w->piece));
     }
     *pointer = w->piece[w->next++];
     return TULLE_OK;
@@ -385,8 +378,7 @@ static tulle_status next_pointer(struct walk *w, int64_t *pointer)
 static tulle_status next_line(struct walk *w)
 {
     int64_t pointer;
-    tulle_status status = next_pointer(w, &pointer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(next_pointer(w, &pointer));
     w->line++;
     if (pointer < w->end || pointer > w->most)
         return tulle__fail(TULLE_ERR_FORMAT,
@@ -421,8 +413,7 @@ out:
 static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
 {
     while (w->end <= e && w->line + 2 < w->cursor.array->count) {
-        tulle_status status = next_line(w);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(next_line(w));
     }
     *line = e < w->end ? w->line : -1;
     return TULLE_OK;
@@ -451,10 +442,9 @@ static tulle_status take_blocks(struct parser *p, int64_t first, int64_t n)
 {
     const tulle__npz_header *h = &p->npz->header;
     int64_t area = h->block_rows * h->block_cols, left = n * area, have = 0, v = 0;
-    tulle_status status = TULLE_OK;
     for (int64_t b = 0; b < n; b++) {
         int64_t line = p->outer[b];
-        if (h->format != TULLE__NPZ_COO) TULLE_TRY(line_of(&p->walk, first + b, &line));
+        if (h->format != TULLE__NPZ_COO) TULLE_CALL(line_of(&p->walk, first + b, &line));
         int64_t row = (h->format == TULLE__NPZ_CSC ? p->inner[b] : line) * h->block_rows;
         int64_t col = (h->format == TULLE__NPZ_CSC ? line : p->inner[b]) * h->block_cols;
         for (int64_t r = 0; r < h->block_rows; r++)
@@ -463,14 +453,13 @@ static tulle_status take_blocks(struct parser *p, int64_t first, int64_t n)
                     have = left < PIECE ? left : PIECE;
                     left -= have;
                     v = 0;
-                    TULLE_TRY(next_reals(&p->cursor[DATA], p->gate, have, p->value));
+                    TULLE_CALL(next_reals(&p->cursor[DATA], p->gate, have, p->value));
                 }
-                if (line >= 0) TULLE_TRY(tulle__gate_add(p->gate, p->entries, row + r, col + c, p->value[v]));
+                if (line >= 0) TULLE_CALL(tulle__gate_add(p->gate, p->entries, row + r, col + c, p->value[v]));
                 v++;
             }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status parse_blocks(struct parser *p, int64_t first, int64_t end)
@@ -479,16 +468,14 @@ static tulle_status parse_blocks(struct parser *p, int64_t first, int64_t end)
     const tulle__npz_header *h = &npz->header;
     int64_t area = h->block_rows * h->block_cols, piece = area < PIECE ? PIECE / area : 1;
     int coo = h->format == TULLE__NPZ_COO;
-    tulle_status status = TULLE_OK;
     for (int64_t b = first, n; b < end; b += n) {
         n = end - b < piece ? end - b : piece;
-        TULLE_TRY(next_indices(&p->cursor[INNER], b, n, coo ? h->cols : inner_limit(h), p->inner));
-        if (coo) TULLE_TRY(next_indices(&p->cursor[OUTER], b, n, h->rows, p->outer));
-        TULLE_TRY(take_blocks(p, b, n));
+        TULLE_CALL(next_indices(&p->cursor[INNER], b, n, coo ? h->cols : inner_limit(h), p->inner));
+        if (coo) TULLE_CALL(next_indices(&p->cursor[OUTER], b, n, h->rows, p->outer));
+        TULLE_CALL(take_blocks(p, b, n));
         tulle__progress_meter_set(npz->meter, (b + n - first) * area, npz->wanted);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_parser(struct parser *p, int64_t first, int part)
@@ -496,33 +483,29 @@ static tulle_status open_parser(struct parser *p, int64_t first, int part)
     tulle__npz *npz = p->npz;
     const tulle__npz_header *h = &npz->header;
     int64_t area = h->block_rows * h->block_cols;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *p->inner, "indices of an array", &p->inner));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *p->outer, "indices of an array", &p->outer));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *p->value, "values of an array", &p->value));
-    TULLE_TRY(open_cursor(npz, &npz->shared[DATA], first * area, part == 0, &p->cursor[DATA]));
-    TULLE_TRY(open_cursor(npz, &npz->shared[INNER], first, part == 0 && !npz->coords, &p->cursor[INNER]));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *p->inner, "indices of an array", &p->inner));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *p->outer, "indices of an array", &p->outer));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *p->value, "values of an array", &p->value));
+    TULLE_CALL(open_cursor(npz, &npz->shared[DATA], first * area, part == 0, &p->cursor[DATA]));
+    TULLE_CALL(open_cursor(npz, &npz->shared[INNER], first, part == 0 && !npz->coords, &p->cursor[INNER]));
     if (h->format == TULLE__NPZ_COO)
-        TULLE_TRY(open_cursor(npz, &npz->shared[OUTER], first, part == 0, &p->cursor[OUTER]));
+        TULLE_CALL(open_cursor(npz, &npz->shared[OUTER], first, part == 0, &p->cursor[OUTER]));
     else
-        TULLE_TRY(start_walk(npz, &p->walk));
-out:
-    return status;
+        TULLE_CALL(start_walk(npz, &p->walk));
+    return TULLE_OK;
 }
 
 /* The last part checks the ends of the shared arrays. */
 static tulle_status end_parser(struct parser *p, int last, tulle__npz_sums *sums)
 {
-    tulle_status status = TULLE_OK;
-    if (p->npz->header.format != TULLE__NPZ_COO) TULLE_TRY(end_walk(&p->walk));
+    if (p->npz->header.format != TULLE__NPZ_COO) TULLE_CALL(end_walk(&p->walk));
     for (int a = 0; a < TULLE__NPZ_SHARED; a++) {
         if (!p->cursor[a].stream) continue;
         int ends = last && !(a == OUTER && p->npz->coords); /* the columns follow the rows */
-        if (ends) TULLE_TRY(tulle__zip_end(p->cursor[a].stream));
+        if (ends) TULLE_CALL(tulle__zip_end(p->cursor[a].stream));
         sums->array[a] = tulle__zip_sum_of(p->cursor[a].stream);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void close_parser(struct parser *p)

@@ -160,30 +160,26 @@ static tulle_status write_pointers(tulle__npz_writer *w)
 /* Appends the pointers of all rows up to this one, to which the following entries belong; or the row of one entry. */
 static tulle_status enter_row(tulle__npz_writer *w, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     if (w->coo) {
-        if (w->npointers == PIECE) TULLE_TRY(write_pointers(w));
+        if (w->npointers == PIECE) TULLE_CALL(write_pointers(w));
         w->pointer[w->npointers++] = row;
         return TULLE_OK;
     }
     for (; w->lines <= row; w->lines++) {
-        if (w->npointers == PIECE) TULLE_TRY(write_pointers(w));
+        if (w->npointers == PIECE) TULLE_CALL(write_pointers(w));
         w->pointer[w->npointers++] = w->entries;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__npz_put(tulle__npz_writer *w, int64_t row, int64_t col, const void *val)
 {
-    tulle_status status;
-    TULLE_TRY(enter_row(w, row));
-    if (w->nentries == PIECE) TULLE_TRY(write_entries(w));
+    TULLE_CALL(enter_row(w, row));
+    if (w->nentries == PIECE) TULLE_CALL(write_entries(w));
     memcpy(w->values + (size_t)w->nentries * w->value, val, w->value);
     w->index[w->nentries++] = col;
     w->entries++;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- the zip file's records ---- */
@@ -281,7 +277,7 @@ static tulle_status write_directory(tulle__npz_writer *w)
     return tulle__output_overwrite(w->output, directory, all, (size_t)(p - all));
 }
 
-tulle_status tulle__npz_writer_close(tulle__npz_writer *w, int sync)
+tulle_status tulle__npz_writer_close(tulle__npz_writer *w)
 {
     tulle_status status;
     if (w->entries != w->count)
@@ -292,7 +288,7 @@ tulle_status tulle__npz_writer_close(tulle__npz_writer *w, int sync)
     TULLE_TRY(write_entries(w));
     for (int m = 0; m < MEMBERS; m++) TULLE_TRY(write_header(w, m));
     TULLE_TRY(write_directory(w));
-    status = tulle__output_close(w->output, sync);
+    status = tulle__output_close(w->output);
     tulle__free(w);
     return status;
 out:

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file/regular.h"
+#include "tile/element.h"
 
 enum { MATRIX = 1211216, VECTOR = 1211214, PIECE = 1 << 14 };
 
@@ -130,8 +131,7 @@ static tulle_status read_header(tulle__petsc *p)
             (int)MATRIX, (int)VECTOR);
     h->vector = kind == VECTOR;
     int figures = h->vector ? 2 : 4;
-    tulle_status status = read_integers(p, 0, figures, figure);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(read_integers(p, 0, figures, figure));
     h->rows = figure[1];
     h->cols = figure[2];
     h->dense = figure[3] == -1;
@@ -148,7 +148,7 @@ static tulle_status read_header(tulle__petsc *p)
             p->file.bytes, h->rows, h->stored);
     p->columns = p->lengths + h->rows * h->index;
     p->data = p->columns + h->stored * h->index;
-    status = find_value_width(p);
+    tulle_status status = find_value_width(p);
     return status == TULLE_OK ? check_lengths(p) : status;
 }
 
@@ -203,8 +203,7 @@ static tulle_status next_row(const tulle__petsc *p, struct rows *r)
     if (r->next == r->count) {
         r->count = h->rows - r->got < PIECE ? h->rows - r->got : PIECE;
         r->next = 0;
-        tulle_status status = read_integers(p, p->lengths + r->got * h->index, r->count, r->length);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(read_integers(p, p->lengths + r->got * h->index, r->count, r->length));
         r->got += r->count;
     }
     r->row++;
@@ -218,8 +217,7 @@ static tulle_status find_row(const tulle__petsc *p, int64_t first, struct rows *
     int64_t before = 0;
     do {
         before += r->left;
-        tulle_status status = next_row(p, r);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(next_row(p, r));
     } while (before + r->left <= first);
     r->left -= first - before;
     return TULLE_OK;
@@ -290,7 +288,7 @@ tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t r
                 int64_t r = line + (done + v) / cols, c = (done + v) % cols;
                 some = cols - c < n - v ? cols - c : n - v;
                 status = tulle__gate_store(gate, row + r, col + c, false, val + v, some, to,
-                    order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r, order == TULLE_ROW_MAJOR ? 1 : ld);
+                    tulle__dense_place(order, ld, r, c), order == TULLE_ROW_MAJOR ? 1 : ld);
             }
             if (status != TULLE_OK) return status;
             done += n;

@@ -96,13 +96,11 @@ out:
 /* Rows before this one are complete. */
 static tulle_status end_rows(tulle__petsc_writer *w, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     for (; w->lines < row; w->lines++) {
-        TULLE_TRY(append(w, &w->lengths, (uint64_t)w->length, w->index));
+        TULLE_CALL(append(w, &w->lengths, (uint64_t)w->length, w->index));
         w->length = 0;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__petsc_put(tulle__petsc_writer *w, int64_t row, int64_t col, const void *val)
@@ -115,7 +113,7 @@ tulle_status tulle__petsc_put(tulle__petsc_writer *w, int64_t row, int64_t col, 
     return status;
 }
 
-tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w, int sync)
+tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w)
 {
     tulle_status status;
     if (w->entries != w->count)
@@ -125,7 +123,7 @@ tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w, int sync)
     TULLE_TRY(write_out(w, &w->lengths));
     TULLE_TRY(write_out(w, &w->columns));
     TULLE_TRY(write_out(w, &w->values));
-    status = tulle__output_close(w->output, sync);
+    status = tulle__output_close(w->output);
     tulle__free(w);
     return status;
 out:
@@ -153,7 +151,7 @@ tulle_status tulle__petsc_write_dense(const char *path, int64_t rows, int64_t co
         put_big(w->values.raw + w->values.used, bits_of(type, from + (size_t)v * tulle_type_size(type)), 8);
         w->values.used += 8;
     }
-    status = tulle__output_close(w->output, 0);
+    status = tulle__output_close(w->output);
     tulle__free(w);
     return status;
 out:

@@ -114,28 +114,25 @@ tulle_status tulle__block_writer_open(tulle__block_writer *w, const char *path)
         .block = s->block > 1 ? s->block : 0,
         .nnz = s->nnz,
         .span = w->span};
-    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &w->file);
-    if (status == TULLE_OK) status = tulle__binsparse_write_pointers(w->file, 0, w->lines + 1, w->rowptr);
-    return status;
+    TULLE_CALL(tulle__binsparse_writer_open(path, &sparse, &w->file));
+    return tulle__binsparse_write_pointers(w->file, 0, w->lines + 1, w->rowptr);
 }
 
 static tulle_status make_room(tulle__block_writer *w, int64_t blocks, int64_t lines)
 {
     size_t area = (size_t)(w->shape.block * w->shape.block) * tulle_type_size(w->shape.values);
-    tulle_status status = TULLE_OK;
     if (blocks > w->room) {
         w->room = 0;
-        TULLE_TRY(tulle__realloc((size_t)blocks, sizeof *w->colind, "columns of blocks", &w->colind));
-        TULLE_TRY(tulle__realloc((size_t)blocks, area, "values of blocks", &w->val));
+        TULLE_CALL(tulle__realloc((size_t)blocks, sizeof *w->colind, "columns of blocks", &w->colind));
+        TULLE_CALL(tulle__realloc((size_t)blocks, area, "values of blocks", &w->val));
         w->room = blocks;
     }
     if (lines > w->line_room) {
         w->line_room = 0;
-        TULLE_TRY(tulle__realloc((size_t)lines, sizeof *w->scratch, "row pointers of blocks", &w->scratch));
+        TULLE_CALL(tulle__realloc((size_t)lines, sizeof *w->scratch, "row pointers of blocks", &w->scratch));
         w->line_room = lines;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status fill_part(void *arg, int thread, int nthreads)
@@ -166,20 +163,18 @@ tulle_status tulle__block_writer_put(tulle__block_writer *w, const tulle__tile_r
 {
     int64_t area = (int64_t)w->shape.block * w->shape.block, lines = tulle__blocks_over(rows->m, w->shape.block);
     int64_t before = w->rowptr[w->taken], blocks = w->rowptr[w->taken + lines] - before;
-    tulle_status status;
     split_rows(w, rows);
-    TULLE_TRY(make_room(w, blocks, lines + tulle__pool_size(w->pool)));
-    TULLE_TRY(tulle__pool_run(w->pool, fill_part, w));
-    TULLE_TRY(tulle__binsparse_write_columns(w->file, before, blocks, w->colind));
-    TULLE_TRY(tulle__binsparse_write_values(w->file, before * area, blocks * area, w->val));
+    TULLE_CALL(make_room(w, blocks, lines + tulle__pool_size(w->pool)));
+    TULLE_CALL(tulle__pool_run(w->pool, fill_part, w));
+    TULLE_CALL(tulle__binsparse_write_columns(w->file, before, blocks, w->colind));
+    TULLE_CALL(tulle__binsparse_write_values(w->file, before * area, blocks * area, w->val));
     w->taken += lines;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__block_writer_close(tulle__block_writer *w)
 {
-    tulle_status status = tulle__binsparse_writer_close(w->file, 0);
+    tulle_status status = tulle__binsparse_writer_close(w->file);
     w->file = NULL;
     tulle__block_writer_free(w);
     return status;

@@ -53,7 +53,7 @@ static tulle_status append_mtx(tulle_writer *writer, const tulle_mat *A)
 
 static tulle_status close_mtx(tulle_writer *writer)
 {
-    tulle_status status = tulle__mtx_writer_close(writer->text, 0);
+    tulle_status status = tulle__mtx_writer_close(writer->text);
     writer->text = NULL;
     return status;
 }
@@ -92,11 +92,11 @@ static tulle_status close_binsparse(tulle_writer *writer)
         .count = tulle__spool_entries(writer->spool),
         .type = shape->type,
         .wide = shape->cols > INT32_MAX};
-    tulle_status status = tulle__binsparse_writer_open(writer->path, &sparse, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
+    TULLE_CALL(tulle__binsparse_writer_open(writer->path, &sparse, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(file, 0);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(file);
     tulle__binsparse_writer_abort(file);
     return status;
 }
@@ -107,10 +107,10 @@ static tulle_status close_npz(tulle_writer *writer)
     tulle__npz_writer *file;
     const tulle__npz_sparse sparse = {
         .rows = shape->rows, .cols = shape->cols, .count = tulle__spool_entries(writer->spool), .type = shape->type};
-    tulle_status status = tulle__npz_writer_open(writer->path, &sparse, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
-    if (status == TULLE_OK) return tulle__npz_writer_close(file, 0);
+    TULLE_CALL(tulle__npz_writer_open(writer->path, &sparse, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
+    if (status == TULLE_OK) return tulle__npz_writer_close(file);
     tulle__npz_writer_abort(file);
     return status;
 }
@@ -119,11 +119,11 @@ static tulle_status close_petsc(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     tulle__petsc_writer *file;
-    tulle_status status = tulle__petsc_writer_open(
-        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(file, 0);
+    TULLE_CALL(tulle__petsc_writer_open(
+        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(file);
     tulle__petsc_writer_abort(file);
     return status;
 }
@@ -167,12 +167,9 @@ static void free_owned(tulle__owned *object)
 
 static tulle_status open_file(tulle_writer *writer, const char *path)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &writer->path));
+    TULLE_CALL(tulle__alloc(strlen(path) + 1, 1, "a path", &writer->path));
     memcpy(writer->path, path, strlen(path) + 1);
-    TULLE_TRY(writer->way->open(writer));
-out:
-    return status;
+    return writer->way->open(writer);
 }
 
 tulle_status tulle_writer_open(

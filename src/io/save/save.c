@@ -21,6 +21,7 @@
 #include "io/save/save.h"
 #include "mat/compressed.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 
 enum { FLUSH = 1 << 20 };
 
@@ -41,14 +42,12 @@ static void band_fini(struct band *band)
 
 static tulle_status band_init(const tulle_mat *A, int i, struct band *band)
 {
-    tulle_status status;
     *band = (struct band){.n = A->layout->nt};
-    TULLE_TRY(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
-    TULLE_TRY(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
-    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_init(A, i, j, &band->fetch[j]));
-    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
+    TULLE_CALL(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
+    for (int j = 0; j < band->n; j++) TULLE_CALL(tulle__fetch_init(A, i, j, &band->fetch[j]));
+    for (int j = 0; j < band->n; j++) TULLE_CALL(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
+    return TULLE_OK;
 }
 
 static const void *at(const tulle_tile *t, int64_t e)
@@ -163,7 +162,7 @@ static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **a
                 TULLE_TRY(tulle__attend_each(64, &passed));
                 for (tulle_gidx c = 0; c < t->n; c++) {
                     tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
-                    int64_t from = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+                    int64_t from = tulle__dense_place(t->order, t->ld, r, c);
                     int64_t to = order == TULLE_ROW_MAJOR ? row * l->n + col : col * l->m + row;
                     memcpy(*all + (size_t)to * size, at(t, from), size);
                 }
@@ -234,7 +233,7 @@ static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, i
         if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_progress_meter(A->comm, 0), writer);
         tulle__free(all);
     }
-    if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__mtx_writer_close(writer);
     tulle__mtx_writer_abort(writer);
     return status;
 }
@@ -243,12 +242,11 @@ static tulle_status save_npy(const tulle_mat *A, const char *path)
 {
     char *all = NULL;
     tulle__npy_writer *writer;
-    tulle_status status = tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
-    if (status != TULLE_OK) return status;
-    status = gather_dense(A, TULLE_ROW_MAJOR, &all);
+    TULLE_CALL(tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer));
+    tulle_status status = gather_dense(A, TULLE_ROW_MAJOR, &all);
     if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
     tulle__free(all);
-    if (status == TULLE_OK) return tulle__npy_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__npy_writer_close(writer);
     tulle__npy_writer_abort(writer);
     return status;
 }
@@ -270,7 +268,7 @@ static tulle_status take_entries(
     return status;
 }
 
-tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
+static tulle_status put_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
 {
     struct entry_rows rows = {put, writer, tulle_type_size(A->type)};
     return tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
@@ -293,7 +291,7 @@ tulle_status tulle__put_petsc(void *writer, int64_t row, int64_t col, const void
 
 static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
+    tulle_status status = put_entries(A, tulle__put_binsparse, writer);
     return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
 }
 
@@ -302,10 +300,9 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
     tulle__npz_writer *writer;
     const tulle__npz_sparse sparse = {
         .rows = A->layout->m, .cols = A->layout->n, .count = A->nnz, .type = A->type, .coo = A->compressed != NULL};
-    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
-    status = tulle__save_entries(A, tulle__put_npz, writer);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
+    tulle_status status = put_entries(A, tulle__put_npz, writer);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;
 }
@@ -321,10 +318,9 @@ static tulle_status save_petsc(const tulle_mat *A, const char *path)
         tulle__free(all);
         return made;
     }
-    tulle_status status = tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer);
-    if (status != TULLE_OK) return status;
-    status = tulle__save_entries(A, tulle__put_petsc, writer);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    TULLE_CALL(tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer));
+    tulle_status status = put_entries(A, tulle__put_petsc, writer);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
 }
@@ -345,11 +341,10 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
     int dense = A->kind == TULLE_DENSE;
     tulle__binsparse_sparse sparse = {
         .rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
-    tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
-                                : tulle__binsparse_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
-    status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
+    TULLE_CALL(dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
+                     : tulle__binsparse_writer_open(path, &sparse, &writer));
+    tulle_status status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer);
     tulle__binsparse_writer_abort(writer);
     return status;
 }

@@ -22,7 +22,6 @@ typedef struct tulle__row_sink {
  */
 tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink);
 typedef tulle_status (*tulle__entry_put)(void *writer, int64_t row, int64_t col, const void *val);
-tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer);
 tulle_status tulle__put_binsparse(void *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__put_petsc(void *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *val);

@@ -8,7 +8,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "io/mtx/half.h"
-#include "io/operand.h"
 #include "io/save/block_writer.h"
 #include "io/save/save.h"
 #include "mat/context.h"

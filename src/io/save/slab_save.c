@@ -63,12 +63,9 @@ static void slab_fini(struct slab *slab)
 /* Allocates room for `rows` rows with up to `most` entries in total. */
 static tulle_status slab_init(struct slab *slab, int64_t rows, int64_t most)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *slab->rowptr, "row pointers of a slab", &slab->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)most, sizeof *slab->colind, "columns of a slab", &slab->colind));
-    TULLE_TRY(tulle__alloc((size_t)most, tulle_type_size(slab->type), "values of a slab", &slab->val));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)rows + 1, sizeof *slab->rowptr, "row pointers of a slab", &slab->rowptr));
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *slab->colind, "columns of a slab", &slab->colind));
+    return tulle__alloc((size_t)most, tulle_type_size(slab->type), "values of a slab", &slab->val);
 }
 
 static tulle_status make_part(void *arg, int thread, int nthreads)
@@ -114,15 +111,12 @@ static tulle_status take_text(struct target *to, struct slab *slab)
 static tulle_status take_entries(struct target *to, struct slab *slab)
 {
     int64_t rows = slab->r1 - slab->r0, nnz = slab->rowptr[rows];
-    tulle_status status;
-    TULLE_TRY(tulle__binsparse_write_columns(to->binary, slab->before, nnz, slab->colind));
-    TULLE_TRY(tulle__binsparse_write_values(to->binary, slab->before, nnz, slab->val));
+    TULLE_CALL(tulle__binsparse_write_columns(to->binary, slab->before, nnz, slab->colind));
+    TULLE_CALL(tulle__binsparse_write_values(to->binary, slab->before, nnz, slab->val));
     for (int64_t r = 0; r <= rows; r++) slab->rowptr[r] += slab->before;
     /* the first pointer is the last one of the previous slab */
     int64_t skip = slab->r0 > 0;
-    TULLE_TRY(tulle__binsparse_write_pointers(to->binary, slab->r0 + skip, rows + 1 - skip, slab->rowptr + skip));
-out:
-    return status;
+    return tulle__binsparse_write_pointers(to->binary, slab->r0 + skip, rows + 1 - skip, slab->rowptr + skip);
 }
 
 /* One by one, to a writer of another format. */
@@ -215,7 +209,7 @@ static tulle_status save_text(struct slab *slab, tulle__progress_meter *meter, i
     TULLE_TRY(tulle__mtx_writer_open(path, &shape, packers, &to.text));
     status = each_slab(slab, meter, &to);
     if (status == TULLE_OK)
-        status = tulle__mtx_writer_close(to.text, 0);
+        status = tulle__mtx_writer_close(to.text);
     else
         tulle__mtx_writer_abort(to.text);
 out:
@@ -229,10 +223,9 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
     tulle__binsparse_sparse sparse = {
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
     struct target to = {.take = take_entries, .what = "writing", .block = 1};
-    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &to.binary);
-    if (status != TULLE_OK) return status;
-    status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary, 0);
+    TULLE_CALL(tulle__binsparse_writer_open(path, &sparse, &to.binary));
+    tulle_status status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary);
     tulle__binsparse_writer_abort(to.binary);
     return status;
 }
@@ -242,11 +235,10 @@ static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, co
     tulle__npz_writer *writer;
     const tulle__npz_sparse sparse = {
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
-    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
-    status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    tulle_status status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;
 }
@@ -259,7 +251,7 @@ static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, 
     if (status != TULLE_OK) return status;
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_petsc, .writer = writer};
     status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "mat/algebra/block_sum.h"
 #include "mat/algebra/elements.h"
 #include "mat/compressed.h"
+#include "tile/element.h"
 
 /* A term of a sum: factor times a tile of X. */
 struct term {
@@ -61,10 +62,9 @@ static void add_to_dense(const struct term *term, const tulle_own_tile *to)
     const tulle_tile *from = &term->tile;
     for (tulle_gidx r = 0; r < from->m && from->nnz; r++)
         for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(term->X, from, &at);) {
-            const int64_t place = to->order == TULLE_ROW_MAJOR ? r * to->ld + at.column : at.column * to->ld + r;
+            const int64_t place = tulle__dense_place(to->order, to->ld, r, at.column);
             tulle__element_set(to->type, to->val, place,
-                tulle__element(to->type, to->val, place) +
-                    term->factor * tulle__element(from->type, from->val, at.value));
+                tulle__element(to->type, to->val, place) + term->factor * tulle__tile_element(from, at.value));
         }
 }
 
@@ -124,11 +124,7 @@ static tulle_status add_other(double alpha, const tulle_mat *A, double beta, con
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(A->comm, add_tiles(alpha, A, beta, B, made));
     if (status == TULLE_OK && sparse) status = tulle_mat_renew(made);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, C);
 }
 
 /* The sum on axes that have the lines of both. Collective, agreed. */

@@ -70,29 +70,25 @@ static void add_tile(const struct tile_sum *s, const tulle_own_tile *to, int64_t
 
 static tulle_status sum_tiles(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat *C)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_own_tile to;
-            int64_t blocks, nnz;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const struct tile_sum s = {.t = t,
-                .a = tulle__block_tile(A, i, j),
-                .b = tulle__block_tile(B, i, j),
-                .row = l->row_blocks.first[i],
-                .col = l->col_blocks.first[j],
-                .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
-                .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
-                .rows = tulle__tile_block_rows(A, i),
-                .cols = tulle__tile_block_cols(A, j)};
-            add_tile(&s, NULL, &blocks, &nnz);
-            if (!blocks) continue;
-            TULLE_TRY(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
-            add_tile(&s, &to, &blocks, &nnz);
-        }
-out:
-    return status;
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_own_tile to;
+        int64_t blocks, nnz;
+        const struct tile_sum s = {.t = t,
+            .a = tulle__block_tile(A, i, j),
+            .b = tulle__block_tile(B, i, j),
+            .row = l->row_blocks.first[i],
+            .col = l->col_blocks.first[j],
+            .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
+            .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
+            .rows = tulle__tile_block_rows(A, i),
+            .cols = tulle__tile_block_cols(A, j)};
+        add_tile(&s, NULL, &blocks, &nnz);
+        if (!blocks) continue;
+        TULLE_CALL(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
+        add_tile(&s, &to, &blocks, &nnz);
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
@@ -103,10 +99,5 @@ tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const t
     if (made) made->symmetry = A->symmetry;
     if (status == TULLE_OK) status = sum_tiles(t, A, B, made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, C);
 }

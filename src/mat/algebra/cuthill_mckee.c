@@ -64,11 +64,11 @@ static void reopen(int64_t *level, const int64_t *to, int64_t count)
 tulle_status tulle__reverse_cuthill_mckee(const tulle__graph *g, int64_t *order)
 {
     enum { SWEEPS = 4 };
-    int64_t *level = NULL, done = 0;
-    struct next *room = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)g->n + 1, sizeof *level, "levels of an ordering", &level));
-    TULLE_TRY(tulle__alloc((size_t)g->n + 1, sizeof *room, "an ordering", &room));
+    TULLE__SCOPED int64_t *level = NULL;
+    int64_t done = 0;
+    TULLE__SCOPED struct next *room = NULL;
+    TULLE_CALL(tulle__alloc((size_t)g->n + 1, sizeof *level, "levels of an ordering", &level));
+    TULLE_CALL(tulle__alloc((size_t)g->n + 1, sizeof *room, "an ordering", &room));
     for (int64_t v = 0; v < g->n; v++) level[v] = -1;
     for (int64_t v = 0; v < g->n; v++) {
         if (level[v] >= 0) continue;
@@ -89,8 +89,5 @@ tulle_status tulle__reverse_cuthill_mckee(const tulle__graph *g, int64_t *order)
         order[i] = order[j];
         order[j] = v;
     }
-out:
-    tulle__free(level);
-    tulle__free(room);
-    return status;
+    return TULLE_OK;
 }

@@ -4,19 +4,7 @@
 #define TULLE_MAT_ELEMENTS_H
 
 #include "mat/mat.h"
-
-static inline double tulle__element(tulle_type type, const void *val, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
-}
-
-static inline void tulle__element_set(tulle_type type, void *val, int64_t at, double value)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)value;
-    else
-        ((double *)val)[at] = value;
-}
+#include "tile/element.h"
 
 /* An own tile of blocks; without any, rowptr is NULL. */
 static inline tulle_tile tulle__block_tile(const tulle_mat *A, int i, int j)

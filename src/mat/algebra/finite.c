@@ -5,11 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
-
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
+#include "tile/element.h"
 
 /* first_row, first_col: block row and block column where the tile begins. */
 static tulle_status finite_tile(
@@ -20,11 +16,11 @@ static tulle_status finite_tile(
             const tulle_gidx column = first_col + tile->colind[e];
             const int64_t width = l->col_blocks.cut[column + 1] - l->col_blocks.cut[column];
             for (int64_t k = 0; k < tile->offset[e + 1] - tile->offset[e]; k++)
-                if (!isfinite(value(tile, tile->offset[e] + k)))
+                if (!isfinite(tulle__tile_element(tile, tile->offset[e] + k)))
                     return tulle__fail(TULLE_ERR_ARG,
                         "%s is not finite: entry (" TULLE__AT ", " TULLE__AT ") is %g" TULLE__COUNTED, name,
                         (int64_t)l->row_blocks.cut[first_row + r] + k / width,
-                        (int64_t)l->col_blocks.cut[column] + k % width, value(tile, tile->offset[e] + k));
+                        (int64_t)l->col_blocks.cut[column] + k % width, tulle__tile_element(tile, tile->offset[e] + k));
         }
     return TULLE_OK;
 }

@@ -35,12 +35,10 @@ static void sweep_tile(const struct lines *l, const tulle_tile *t, tulle_gidx ro
 static void sweep(const struct lines *lines, const tulle_mat *A)
 {
     const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const tulle_tile t = tulle__tile_in_place(A, i, j);
-            sweep_tile(lines, &t, l->row_cut[i], l->col_cut[j]);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        const tulle_tile t = tulle__tile_in_place(A, i, j);
+        sweep_tile(lines, &t, l->row_cut[i], l->col_cut[j]);
+    }
 }
 
 static tulle_status reduce(tulle_comm *comm, tulle_reduction how, double *value, tulle_gidx n)

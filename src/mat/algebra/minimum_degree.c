@@ -67,8 +67,7 @@ static tulle_status make_element(struct quotient *q, int64_t p, int64_t tag)
     const int64_t *list = q->graph->next + q->graph->start[p];
     int64_t most = q->length[p] - q->elements[p], count = 0, *to;
     for (int64_t k = 0; k < q->elements[p]; k++) most += q->members[list[k]];
-    const tulle_status status = tulle__alloc((size_t)most + 1, sizeof *to, "an element of an ordering", &to);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)most + 1, sizeof *to, "an element of an ordering", &to));
     for (int64_t k = 0; k < q->elements[p]; k++) {
         for (int64_t m = 0; m < q->members[list[k]]; m++) gather(q, q->member[list[k]][m], tag, to, &count);
         absorb(q, list[k]);
@@ -133,8 +132,7 @@ static tulle_status eliminate(struct quotient *q, int64_t k, int64_t *order)
     unlink_variable(q, p);
     q->eliminated[p] = 1;
     order[k] = p;
-    const tulle_status status = make_element(q, p, tag);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_element(q, p, tag));
     count_outside(q, p, tag);
     for (int64_t m = 0; m < q->members[p]; m++) {
         const int64_t v = q->member[p][m];
@@ -149,10 +147,9 @@ static tulle_status begin(struct quotient *q)
 {
     int64_t widest = 0, *numbers;
     const size_t n = (size_t)q->n + 1;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero(10 * n, sizeof *numbers, "an ordering", &q->numbers));
-    TULLE_TRY(tulle__alloc_zero(n, sizeof *q->member, "an ordering", &q->member));
-    TULLE_TRY(tulle__alloc_zero(n, 1, "an ordering", &q->eliminated));
+    TULLE_CALL(tulle__alloc_zero(10 * n, sizeof *numbers, "an ordering", &q->numbers));
+    TULLE_CALL(tulle__alloc_zero(n, sizeof *q->member, "an ordering", &q->member));
+    TULLE_CALL(tulle__alloc_zero(n, 1, "an ordering", &q->eliminated));
     numbers = q->numbers;
     int64_t **const place[] = {&q->elements, &q->length, &q->degree, &q->members, &q->head, &q->before, &q->after,
         &q->mark, &q->outside, &q->tag};
@@ -164,9 +161,7 @@ static tulle_status begin(struct quotient *q)
         if (q->degree[v] > widest) widest = q->degree[v];
         link_variable(q, v);
     }
-    TULLE_TRY(tulle__alloc((size_t)widest + 1, sizeof *q->scratch, "an ordering", &q->scratch));
-out:
-    return status;
+    return tulle__alloc((size_t)widest + 1, sizeof *q->scratch, "an ordering", &q->scratch);
 }
 
 tulle_status tulle__minimum_degree(tulle__graph *graph, int64_t *order)

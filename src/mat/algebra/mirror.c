@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "mat/algebra/elements.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* Own tile (i, j) of C, and of its transpose. */
@@ -75,27 +76,23 @@ static void join_tile(const struct halves *h, const tulle_own_tile *to, int64_t 
 
 static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T, int shift)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = C->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_own_tile to;
-            int64_t blocks, nnz;
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            const struct halves h = {.own = tulle__block_tile(C, i, j),
-                .transposed = tulle__block_tile(T, i, j),
-                .shift = shift,
-                .row = l->row_blocks.first[i],
-                .col = l->col_blocks.first[j],
-                .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
-                .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
-                .rows = tulle__tile_block_rows(C, i)};
-            join_tile(&h, NULL, &blocks, &nnz);
-            TULLE_TRY(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
-            join_tile(&h, &to, &blocks, &nnz);
-        }
-out:
-    return status;
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        tulle_own_tile to;
+        int64_t blocks, nnz;
+        const struct halves h = {.own = tulle__block_tile(C, i, j),
+            .transposed = tulle__block_tile(T, i, j),
+            .shift = shift,
+            .row = l->row_blocks.first[i],
+            .col = l->col_blocks.first[j],
+            .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
+            .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
+            .rows = tulle__tile_block_rows(C, i)};
+        join_tile(&h, NULL, &blocks, &nnz);
+        TULLE_CALL(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
+        join_tile(&h, &to, &blocks, &nnz);
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_mirror(tulle_mat *C, int shift)

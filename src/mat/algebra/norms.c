@@ -35,20 +35,18 @@ void tulle__each_own_entry(
         return;
     }
     const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const tulle_tile t = tulle__tile_in_place(A, i, j);
-            const bool half = A->symmetry != TULLE_GENERAL;
-            const double sign = A->symmetry == TULLE_SKEW ? -1 : 1;
-            for (tulle_gidx r = 0; r < t.m && t.nnz; r++)
-                for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);) {
-                    const tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + at.column;
-                    const double value = tulle__element(t.type, t.val, at.value);
-                    visit(context, row, col, value);
-                    if (half && !tulle__in_diagonal_block(A, row, col)) visit(context, col, row, sign * value);
-                }
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        const tulle_tile t = tulle__tile_in_place(A, i, j);
+        const bool half = A->symmetry != TULLE_GENERAL;
+        const double sign = A->symmetry == TULLE_SKEW ? -1 : 1;
+        for (tulle_gidx r = 0; r < t.m && t.nnz; r++)
+            for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);) {
+                const tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + at.column;
+                const double value = tulle__element(t.type, t.val, at.value);
+                visit(context, row, col, value);
+                if (half && !tulle__in_diagonal_block(A, row, col)) visit(context, col, row, sign * value);
+            }
+    }
 }
 
 static void keep_diagonal(void *context, tulle_gidx row, tulle_gidx col, double value)

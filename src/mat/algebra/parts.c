@@ -12,6 +12,7 @@
 #include "mat/blocks/filter_tile.h"
 #include "mat/compressed.h"
 #include "mat/reshape/reshape.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* A half stays one with equal factors of rows and of columns. */
@@ -93,8 +94,7 @@ static bool find_blocks(const tulle__block_cuts *blocks, tulle_gidx from, tulle_
 static tulle_status cut_blocks(
     const tulle__block_cuts *blocks, const struct blocks *range, tulle_block_cuts *cuts, tulle_gidx **room)
 {
-    tulle_status status = tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room));
     for (tulle_gidx b = 0; b <= range->count; b++)
         (*room)[b] = blocks->cut[range->first + b] - blocks->cut[range->first];
     *cuts = (tulle_block_cuts){range->count, *room};
@@ -103,34 +103,26 @@ static tulle_status cut_blocks(
 
 static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_layout *l = g->whole->layout;
-    tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
-    int *owner = NULL;
+    TULLE__SCOPED tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
+    TULLE__SCOPED int *owner = NULL;
     g->in_blocks = g->whole->format->in_blocks && find_blocks(&l->row_blocks, g->row, g->rows, &g->row_blocks) &&
                    find_blocks(&l->col_blocks, g->col, g->cols, &g->col_blocks);
-    TULLE_TRY(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
-    TULLE_TRY(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
+    TULLE_CALL(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
+    TULLE_CALL(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
     tulle_layout_spec spec = {.m = g->rows, .n = g->cols, .row_cut = row_cut, .col_cut = col_cut};
     spec.tile_rows = clip_cuts(l->row_cut, l->mt, g->row, g->rows, row_cut, &g->first_row);
     spec.tile_cols = clip_cuts(l->col_cut, l->nt, g->col, g->cols, col_cut, &g->first_col);
-    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    TULLE_CALL(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < spec.tile_rows; i++)
         for (int j = 0; j < spec.tile_cols; j++)
             owner[i * spec.tile_cols + j] = tulle__layout_owner(l, g->first_row + i, g->first_col + j);
     spec.owner = owner;
     if (g->in_blocks) {
-        TULLE_TRY(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
-        TULLE_TRY(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
+        TULLE_CALL(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
+        TULLE_CALL(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
     }
-    TULLE_TRY(tulle_layout_new(&spec, g->whole->comm->size, layout));
-out:
-    tulle__free(row_room);
-    tulle__free(col_room);
-    tulle__free(row_cut);
-    tulle__free(col_cut);
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, g->whole->comm->size, layout);
 }
 
 /* The part of a sparse tile of A that becomes another. */
@@ -161,11 +153,6 @@ static int64_t copy_entries(const struct part *p, int64_t *rowptr, tulle_lidx *c
     return count;
 }
 
-static int64_t dense_at(tulle_order order, int64_t ld, tulle_gidx r, tulle_gidx c)
-{
-    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
-}
-
 static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *part)
 {
     const tulle_layout *l = g->whole->layout;
@@ -181,8 +168,9 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
         to = tulle__own_tile_in_place(part, i, j);
         for (tulle_gidx r = 0; r < p.m; r++)
             for (tulle_gidx c = 0; c < p.n; c++)
-                tulle__element_set(to.type, to.val, dense_at(to.order, to.ld, r, c),
-                    tulle__element(part->type, p.tile.val, dense_at(p.tile.order, p.tile.ld, p.row + r, p.col + c)));
+                tulle__element_set(to.type, to.val, tulle__dense_place(to.order, to.ld, r, c),
+                    tulle__element(
+                        part->type, p.tile.val, tulle__dense_place(p.tile.order, p.tile.ld, p.row + r, p.col + c)));
         return TULLE_OK;
     }
     const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
@@ -200,11 +188,7 @@ static tulle_status range_of_blocks(const struct range *g, const tulle_layout *l
     if (status == TULLE_OK) status = tulle__fill_range(A, made, g->row_blocks.first, g->col_blocks.first);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_mat_renew(made);
-    if (status == TULLE_OK)
-        *part = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, part);
 }
 
 tulle_status tulle_mat_range(
@@ -243,11 +227,7 @@ tulle_status tulle_mat_range(
     if (status == TULLE_OK && made->kind == TULLE_CSR) status = tulle_mat_renew(made);
     if (status == TULLE_OK && A->unordered) made->unordered = true;
     tulle_layout_free(layout);
-    if (status == TULLE_OK)
-        *part = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, part);
 }
 
 /* An own tile of blocks, without those whose norms are at most the threshold, as its successor. */
@@ -257,8 +237,7 @@ static tulle_status drop_blocks(tulle_mat *A, int i, int j, double threshold)
     int64_t removed = 0;
     const tulle_tile tile = tulle__tile_in_place(A, i, j);
     if (!tile.blocks) return TULLE_OK;
-    tulle_status status = tulle__mat_place_blocks(A, i, j, tile.blocks, tile.nnz, &to);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place_blocks(A, i, j, tile.blocks, tile.nnz, &to));
     memcpy(to.rowptr, tile.rowptr, ((size_t)tile.block_rows + 1) * sizeof *to.rowptr);
     memcpy(to.colind, tile.colind, (size_t)tile.blocks * sizeof *to.colind);
     memcpy(to.offset, tile.offset, ((size_t)tile.blocks + 1) * sizeof *to.offset);

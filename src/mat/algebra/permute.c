@@ -72,18 +72,16 @@ static void make_unique(tulle__graph *g, int64_t *seen)
 /* The graph of A + A^T, of all of A in one tile. */
 static tulle_status graph_of(const tulle_tile *t, tulle__graph *g, int64_t *seen)
 {
-    tulle_status status;
     *g = (tulle__graph){.n = t->m};
-    TULLE_TRY(tulle__alloc_zero((size_t)t->m + 1, sizeof *g->start, "a graph", &g->start));
+    TULLE_CALL(tulle__alloc_zero((size_t)t->m + 1, sizeof *g->start, "a graph", &g->start));
     each_edge(g, t);
     for (int64_t v = 0, sum = 0; v < g->n; v++) g->start[v] = sum += g->start[v];
     g->start[g->n] = g->n ? g->start[g->n - 1] : 0;
-    TULLE_TRY(tulle__alloc((size_t)g->start[g->n] + 1, sizeof *g->next, "a graph", &g->next));
+    TULLE_CALL(tulle__alloc((size_t)g->start[g->n] + 1, sizeof *g->next, "a graph", &g->next));
     each_edge(g, t); /* leaves each start at its list's begin */
     for (int64_t v = 0; v < g->n; v++) seen[v] = -1;
     make_unique(g, seen);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status order_tile(const tulle_tile *t, tulle_ordering ordering, tulle_gidx *order)
@@ -186,13 +184,12 @@ static tulle_status move_tile(
     const tulle_gidx first_row = A->layout->row_cut[i], first_col = A->layout->col_cut[j];
     int64_t *row = NULL, *col = NULL, at = 0;
     char *val = NULL;
-    tulle_status status;
     *block = (tulle__entry_block){.wide = 1};
-    TULLE_TRY(tulle__alloc(n + 1, sizeof *row, "rows in another order", &row));
+    TULLE_CALL(tulle__alloc(n + 1, sizeof *row, "rows in another order", &row));
     block->row = row;
-    TULLE_TRY(tulle__alloc(n + 1, sizeof *col, "columns in another order", &col));
+    TULLE_CALL(tulle__alloc(n + 1, sizeof *col, "columns in another order", &col));
     block->col = col;
-    TULLE_TRY(tulle__alloc(n + 1, value, "values in another order", &val));
+    TULLE_CALL(tulle__alloc(n + 1, value, "values in another order", &val));
     block->val = val;
     for (tulle_gidx r = 0; r < t.m; r++)
         for (tulle__entry_cursor c = tulle__entries_of_row(r); tulle__entry_next(A, &t, &c); at++) {
@@ -201,8 +198,7 @@ static tulle_status move_tile(
             memcpy(val + (size_t)at * value, (const char *)t.val + (size_t)c.value * value, value);
         }
     block->count = at;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status move_tiles(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, struct moved *m)

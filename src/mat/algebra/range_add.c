@@ -116,7 +116,6 @@ static int64_t clipped(int64_t x, int64_t most)
 /* Places the own tiles that reach into the range. */
 static tulle_status place_tiles(const struct range *g, const tulle_mat *added, tulle_mat *C)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = C->layout;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
@@ -135,11 +134,10 @@ static tulle_status place_tiles(const struct range *g, const tulle_mat *added, t
                 .col_cut = l->col_blocks.cut + col};
             if (t.r0 == t.r1 || t.c0 == t.c1) continue;
             join(&t, g, NULL, &blocks, &nnz);
-            TULLE_TRY(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
+            TULLE_CALL(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
             join(&t, g, &to, &blocks, &nnz);
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_range_add(
@@ -149,9 +147,8 @@ tulle_status tulle_mat_range_add(
     if (TULLE__NULL(P) || TULLE__NEGATIVE(row) || TULLE__NEGATIVE(col)) return tulle__refuse(C->comm);
     struct range g = {.alpha = alpha, .beta = beta};
     tulle_mat *added = NULL;
-    tulle_status status = tulle_comm_agree(C->comm, check(P, C, row, col, &g));
-    if (status != TULLE_OK) return status;
-    status = tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, &added);
+    TULLE_CALL(tulle_comm_agree(C->comm, check(P, C, row, col, &g)));
+    tulle_status status = tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, &added);
     if (status == TULLE_OK) status = tulle__fill_range(P, added, -g.row, -g.col);
     status = tulle_comm_agree(C->comm, status);
     if (status == TULLE_OK) status = tulle_mat_renew(added);

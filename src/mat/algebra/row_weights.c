@@ -8,14 +8,13 @@
 #include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/sum_vector.h"
+#include "mat/mat.h"
 
 tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *work)
 {
     enum { PIECE = 1 << 20 };
     for (int64_t at = 0; at < n; at += PIECE) {
-        tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at));
     }
     return TULLE_OK;
 }
@@ -27,18 +26,15 @@ static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
     if (full != TULLE_OK) return full;
     if (A->kind == TULLE_DENSE)
         return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
-            if (status != TULLE_OK) return status;
-            int64_t before = 0, until;
-            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++, before = until) {
-                until = A->format->entries_before(&tile, r + 1);
-                work[A->layout->row_cut[i] + r] += until - before;
-            }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile tile;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &tile));
+        int64_t before = 0, until;
+        for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++, before = until) {
+            until = A->format->entries_before(&tile, r + 1);
+            work[A->layout->row_cut[i] + r] += until - before;
         }
+    }
     return tulle__sum_vector(A->comm, A->layout->m, work);
 }
 
@@ -86,17 +82,15 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
     TULLE_TRY(tulle__alloc((size_t)B->layout->m, sizeof *length, "row lengths", &length));
     TULLE_TRY(row_nnz(B, length));
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
-            struct weights w = {.format = A->format,
-                .tile = &tile,
-                .length = length + A->layout->col_cut[j],
-                .work = work + A->layout->row_cut[i]};
-            if (tile.nnz) tulle__pool_blocks(context->pool, tile.m, ROWS, add_lengths, &w);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile tile;
+        TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
+        struct weights w = {.format = A->format,
+            .tile = &tile,
+            .length = length + A->layout->col_cut[j],
+            .work = work + A->layout->row_cut[i]};
+        if (tile.nnz) tulle__pool_blocks(context->pool, tile.m, ROWS, add_lengths, &w);
+    }
     TULLE_TRY(tulle__sum_vector(A->comm, A->layout->m, work));
 out:
     tulle__free(length);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/row_ranges.h"
+#include "tile/element.h"
 
 static tulle_status check_index_bytes(const char *what, int bytes)
 {
@@ -74,8 +75,7 @@ tulle_status tulle__array_check(const tulle_array *a)
         TULLE__OUTSIDE(a->order, TULLE_COL_MAJOR) || TULLE__NEGATIVE(a->m) || TULLE__NEGATIVE(a->n) ||
         TULLE__NEGATIVE(a->nnz) || TULLE__NEGATIVE(a->first) || TULLE__NEGATIVE(a->count))
         return TULLE_ERR_ARG;
-    tulle_status status = check_form(a);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_form(a));
     if (a->nnz > bytes_most / (int64_t)sizeof(double))
         return tulle__fail(TULLE_ERR_OVERFLOW, "a sparse array of %" PRId64 " entries", a->nnz);
     const int by_columns = a->storage == TULLE_STORAGE_CSC;
@@ -95,7 +95,7 @@ tulle_status tulle__array_check(const tulle_array *a)
                 a->order == TULLE_ROW_MAJOR ? "rows" : "columns", line);
         return empty || a->val ? TULLE_OK : tulle__fail(TULLE_ERR_ARG, "a dense array has no values: val is NULL");
     }
-    status = check_index_bytes("indices", a->ind_bytes);
+    tulle_status status = check_index_bytes("indices", a->ind_bytes);
     if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_index_bytes("pointers", a->ptr_bytes);
     if (status == TULLE_OK && a->nnz && (!a->ind || (a->storage == TULLE_STORAGE_COO && !a->col)))
         status = tulle__fail(TULLE_ERR_ARG, "a sparse array of %" PRId64 " entries has no indices", a->nnz);
@@ -103,7 +103,8 @@ tulle_status tulle__array_check(const tulle_array *a)
     return status;
 }
 
-tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *a)
+/* Collective: whether storage, type, shape and order are the same on all PEs. */
+static tulle_status array_alike(tulle_comm *comm, const tulle_array *a)
 {
     const int dense = a->storage == TULLE_STORAGE_DENSE;
     return tulle__agree_alike(comm, 6,
@@ -200,17 +201,14 @@ struct expanded {
 static double half_value(const tulle_array *a, int64_t e)
 {
     if (!a->val) return 1;
-    return a->type == TULLE_F32 ? (double)((const float *)a->val)[e] : ((const double *)a->val)[e];
+    return tulle__element(a->type, a->val, e);
 }
 
 static void add_entry(struct expanded *x, tulle_type type, int64_t row, int64_t col, double value)
 {
     x->row[x->count] = row;
     x->col[x->count] = col;
-    if (type == TULLE_F32)
-        ((float *)x->val)[x->count++] = (float)value;
-    else
-        ((double *)x->val)[x->count++] = value;
+    tulle__element_set(type, x->val, x->count++, value);
 }
 
 /* An entry of the stored triangle, and its image. */
@@ -233,35 +231,32 @@ static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, i
 
 static tulle_status expand(const tulle_array *a, struct expanded *x)
 {
-    tulle_status status;
     int64_t passed = 0;
     const int64_t nnz = tulle__array_entries_here(a);
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
     if (a->storage == TULLE_STORAGE_COO) {
         for (int64_t e = 0; e < nnz; e++) {
-            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
-            TULLE_TRY(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
+            TULLE_CALL(tulle__attend_each(1 << 16, &passed));
+            TULLE_CALL(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
                 from_zero(index_at(a->col, a->ind_bytes, e), a->base), x));
         }
-        goto out;
+        return TULLE_OK;
     }
     for (int64_t l = 0, e = 0; l < a->count; l++) {
         const int64_t end = from_zero(index_at(a->ptr, a->ptr_bytes, l + 1), a->base), line = a->first + l;
         if (end < e || end > nnz) {
-            status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, line);
-            goto out;
+            return tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, line);
         }
         for (; e < end; e++) {
             const int64_t other = from_zero(index_at(a->ind, a->ind_bytes, e), a->base);
             const int by_row = a->storage == TULLE_STORAGE_CSR;
-            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
-            TULLE_TRY(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
+            TULLE_CALL(tulle__attend_each(1 << 16, &passed));
+            TULLE_CALL(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status from_half(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
@@ -344,7 +339,7 @@ tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tu
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
-    if (status == TULLE_OK) status = tulle__array_alike(comm, array);
+    if (status == TULLE_OK) status = array_alike(comm, array);
     if (status != TULLE_OK) return status;
     if (array->storage == TULLE_STORAGE_DENSE) return from_dense(comm, array, A);
     if (array->symmetry != TULLE_GENERAL) return from_half(comm, array, A);

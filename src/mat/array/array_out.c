@@ -11,6 +11,7 @@
 #include "mat/axis.h"
 #include "mat/overlap.h"
 #include "mat/row_ranges.h"
+#include "tile/element.h"
 
 static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
 {
@@ -44,8 +45,7 @@ static tulle_status receiving_layout(const tulle_mat *A, int root, const tulle_a
         spec.owner = &root;
         return tulle_layout_new(&spec, npes, layout);
     }
-    tulle_status status = tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows));
     if (rows == spec.m || (out->storage == TULLE_STORAGE_DENSE && out->val))
         return tulle__layout_of_ranges(A->comm, "rows", spec.m, spec.n, out->first, out->count, layout);
     return tulle_layout_new(&spec, npes, layout);
@@ -66,20 +66,6 @@ static void set_index(void *array, int bytes, int64_t at, int64_t value)
         ((int64_t *)array)[at] = value;
 }
 
-static double value_at(const tulle_tile *tile, tulle_gidx r, tulle_gidx c)
-{
-    const int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
-
-static void set_value(void *val, tulle_type type, int64_t at, double value)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)value;
-    else
-        ((double *)val)[at] = value;
-}
-
 static int64_t row_begin(const tulle_tile *tile, tulle_gidx r)
 {
     return tile->rowptr ? tile->rowptr[r] : 0;
@@ -90,7 +76,7 @@ static int64_t count_entries(const tulle_tile *tile)
     if (tile->kind == TULLE_CSR) return tile->nnz;
     int64_t count = 0;
     for (tulle_gidx r = 0; r < tile->m; r++)
-        for (tulle_gidx c = 0; c < tile->n; c++) count += value_at(tile, r, c) != 0;
+        for (tulle_gidx c = 0; c < tile->n; c++) count += tulle__dense_element(tile, r, c) != 0;
     return count;
 }
 
@@ -106,19 +92,16 @@ static tulle_status make_pointers(tulle_array *out)
 static tulle_status make_sparse_arrays(tulle_array *out)
 {
     const int64_t most = out->m > out->n ? out->m : out->n;
-    tulle_status status;
     out->ind_bytes = index_bytes(out->ind_bytes, most);
     if (!out->ind_bytes) return tulle__fail(TULLE_ERR_OVERFLOW, "indices up to %" PRId64 " do not fit 32 bits", most);
     if (out->storage == TULLE_STORAGE_COO) {
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "row indices", &out->ind));
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "column indices", &out->col));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "row indices", &out->ind));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "column indices", &out->col));
     } else {
-        TULLE_TRY(make_pointers(out));
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "indices", &out->ind));
+        TULLE_CALL(make_pointers(out));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "indices", &out->ind));
     }
-    TULLE_TRY(tulle__alloc((size_t)out->nnz, tulle_type_size(out->type), "values", &out->val));
-out:
-    return status;
+    return tulle__alloc((size_t)out->nnz, tulle_type_size(out->type), "values", &out->val);
 }
 
 static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx col, double value)
@@ -126,14 +109,14 @@ static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx co
     const int coo = out->storage == TULLE_STORAGE_COO;
     set_index(out->ind, out->ind_bytes, e, coo ? out->first + row : col);
     if (coo) set_index(out->col, out->ind_bytes, e, col);
-    set_value(out->val, out->type, e, value);
+    tulle__element_set(out->type, out->val, e, value);
 }
 
 static void add_dense_row(const tulle_tile *tile, tulle_gidx r, tulle_array *out, int64_t *e)
 {
     if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, *e);
     for (tulle_gidx c = 0; c < tile->n; c++) {
-        const double value = value_at(tile, r, c);
+        const double value = tulle__dense_element(tile, r, c);
         if (value != 0) add_entry(out, (*e)++, r, c, value);
     }
 }
@@ -152,8 +135,7 @@ static void copy_entries(const tulle_tile *tile, tulle_array *out, int64_t from,
         memcpy((char *)out->val + (size_t)from * size, (const char *)tile->val + (size_t)from * size, count * size);
     else
         for (int64_t e = from; e < to; e++)
-            set_value(out->val, out->type, e,
-                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+            tulle__element_set(out->type, out->val, e, tulle__tile_element(tile, e));
 }
 
 static void add_sparse_rows(const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_array *out)
@@ -190,8 +172,7 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
         out->ld = out->order == TULLE_ROW_MAJOR ? out->n : out->count;
         if (__builtin_mul_overflow((size_t)out->count, (size_t)out->n, &count))
             return tulle__fail(TULLE_ERR_OVERFLOW, "a dense array of %" PRId64 " x %" PRId64, out->count, out->n);
-        tulle_status status = tulle__alloc(count, size, "a dense array", &out->val);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alloc(count, size, "a dense array", &out->val));
     }
     const tulle_tile to = tulle__array_tile(out);
     if (tile->kind == TULLE_DENSE) {
@@ -203,12 +184,10 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
         memset((char *)out->val + (size_t)(l * out->ld) * tulle_type_size(out->type), 0,
             (size_t)(by_row ? to.n : to.m) * tulle_type_size(out->type));
     for (tulle_gidx r = 0; r < tile->m; r++) {
-        const tulle_status status = tulle__attend_each(64, &passed);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend_each(64, &passed));
         for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++) {
             const int64_t at = by_row ? r * out->ld + tile->colind[e] : (int64_t)tile->colind[e] * out->ld + r;
-            set_value(out->val, out->type, at,
-                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+            tulle__element_set(out->type, out->val, at, tulle__tile_element(tile, e));
         }
     }
     return TULLE_OK;
@@ -286,10 +265,9 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
 {
     const tulle_mat *at = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle__agree_alike(A->comm, 3,
+    TULLE_CALL(tulle__agree_alike(A->comm, 3,
         (const int64_t[]){root, own->storage, own->storage == TULLE_STORAGE_DENSE ? own->order : 0},
-        "the root, storage and order of a result");
-    if (status != TULLE_OK) return status;
+        "the root, storage and order of a result"));
     const tulle_array asked = *own;
     own->type = A->type;
     own->m = A->layout->m;
@@ -299,7 +277,7 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
     own->base = 0;
     own->symmetry = TULLE_GENERAL;
     own->uplo = TULLE_LOWER;
-    status = bring(A, root, own, &at, &made);
+    tulle_status status = bring(A, root, own, &at, &made);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, own));
     tulle_mat_free(made);
     if (status != TULLE_OK) {
@@ -362,8 +340,7 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
         .owned = true,
         .held = A};
     if (A->kind == TULLE_CSR) {
-        tulle_status status = make_pointers(&own);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(make_pointers(&own));
         for (tulle_gidx r = 0; r <= tile.m; r++) set_index(own.ptr, own.ptr_bytes, r, tile.rowptr[r]);
     }
     tulle__team_hold(A->comm->pe);

@@ -14,9 +14,6 @@ tulle_status tulle__array_check(const tulle_array *array);
 /* Local: entries of a sparse description, also one from base 1 whose nnz is its last pointer. */
 int64_t tulle__array_entries_here(const tulle_array *array);
 
-/* Collective: whether storage, type, shape and order are the same on all PEs. */
-tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *array);
-
 /*
  * Collective: whether results go to the caller's arrays. TULLE_ERR_ARG if only some PEs that have
  * elements of it pass one.

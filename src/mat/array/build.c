@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/array/row_ascends.h"
 #include "mat/assemble.h"
@@ -50,13 +51,7 @@ enum { ROW_PIECE = 4096 };
 static tulle_gidx row_of(const tulle_csr_rows *csr, int64_t e)
 {
     tulle_gidx low = 0, high = csr->count;
-    while (low + 1 < high) {
-        tulle_gidx middle = low + (high - low) / 2;
-        if (csr->rowptr[middle] <= e)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, csr->rowptr[middle] <= e);
     return low;
 }
 
@@ -134,10 +129,9 @@ static tulle_status borrow(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
     const int64_t nnz = csr->rowptr[csr->count];
-    tulle_lidx *narrowed = NULL;
-    tulle_status status = TULLE_OK;
+    TULLE__SCOPED tulle_lidx *narrowed = NULL;
     if (csr->colind_bytes == 8) {
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *narrowed, "columns of 32 bits", &narrowed));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *narrowed, "columns of 32 bits", &narrowed));
         for (int64_t e = 0; e < nnz; e++) narrowed[e] = (tulle_lidx)column(csr, e);
     }
     const tulle_tile tile = {.kind = TULLE_CSR,
@@ -146,12 +140,10 @@ static tulle_status borrow(
         .rowptr = csr->rowptr,
         .colind = narrowed ? narrowed : csr->colind,
         .val = csr->val};
-    TULLE_TRY(tulle__mat_borrow(comm, layout, &tile, A));
+    TULLE_CALL(tulle__mat_borrow(comm, layout, &tile, A));
     (*A)->arrays.narrowed = narrowed;
     narrowed = NULL;
-out:
-    tulle__free(narrowed);
-    return status;
+    return TULLE_OK;
 }
 
 /* Builds the matrix of the layout from compressed rows or columns. */
@@ -253,8 +245,7 @@ static tulle_status layouts_of_blocks(tulle_comm *comm, tulle_gidx m, tulle_gidx
             bsr->rows, bsr->cols, m, n, ROW_PIECE);
     if (bsr->order != TULLE_ROW_MAJOR && bsr->order != TULLE_COL_MAJOR)
         return tulle__fail(TULLE_ERR_ARG, "unknown order %d of the values of a block", (int)bsr->order);
-    tulle_status status = layout_of_rows(comm, "block rows", m / bsr->rows, n / bsr->cols, csr, given);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(layout_of_rows(comm, "block rows", m / bsr->rows, n / bsr->cols, csr, given));
     for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* scaled for the copy made below */
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = (*given)->row_cut};
     return tulle_layout_new(&spec, comm->size, layout);

@@ -16,18 +16,14 @@ tulle_status tulle__layout_of_ranges(tulle_comm *comm, const char *lines, tulle_
     TULLE_TRY(tulle_comm_allgather(comm, mine, sizeof mine, all));
     cut[0] = 0;
     for (int r = 0; r < comm->size; r++) {
-        if (all[2 * r] != cut[r] && all[2 * r + 1] > 0) {
-            status = tulle__fail(TULLE_ERR_ARG, "the %s of PE %d begin at %" PRId64 " instead of %" PRId64, lines, r,
-                all[2 * r], cut[r]);
-            goto out;
-        }
+        if (all[2 * r] != cut[r] && all[2 * r + 1] > 0)
+            TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the %s of PE %d begin at %" PRId64 " instead of %" PRId64, lines, r,
+                all[2 * r], cut[r]));
         cut[r + 1] = cut[r] + all[2 * r + 1];
     }
-    if (cut[comm->size] != m) {
-        status = tulle__fail(TULLE_ERR_ARG, "the PEs pass %" PRId64 " %s in total, but the matrix has %" PRId64,
-            cut[comm->size], lines, m);
-        goto out;
-    }
+    if (cut[comm->size] != m)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the PEs pass %" PRId64 " %s in total, but the matrix has %" PRId64,
+            cut[comm->size], lines, m));
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = cut};
     TULLE_TRY(tulle_layout_new(&spec, comm->size, layout));
 out:

@@ -33,27 +33,24 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     tulle__spec spec;
     int name;
     int64_t index_bytes = 0;
-    tulle_status status;
     *w = (tulle__block_wanted){.plain = 1, .bare = 1, .block = 1, .values = type};
     if (!text) return TULLE_OK;
-    TULLE_TRY(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single format", text));
+    TULLE_CALL(tulle__spec_parse(text, &spec));
+    if (spec.nparts != 1) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a single format", text);
     tulle__spec_part *part = &spec.part[0];
-    TULLE_TRY(tulle__name_parse("format", part->name, names, 3, &name));
+    TULLE_CALL(tulle__name_parse("format", part->name, names, 3, &name));
     *w = (tulle__block_wanted){.plain = name == CSR && part->nkeys == 0,
         .automatic = name == AUTO,
         .bare = part->nkeys == 0,
         .block = name == CSR,
         .half = name == AUTO ? TULLE__EITHER : 0};
-    if (name == BSR) TULLE_TRY(tulle__spec_int(part, "b", 1, TULLE__BLOCK_LARGEST, &w->block));
-    TULLE_TRY(tulle__spec_flag(part, "half", &w->half));
-    TULLE_TRY(tulle__spec_int(part, "index", 2, 4, &index_bytes));
+    if (name == BSR) TULLE_CALL(tulle__spec_int(part, "b", 1, TULLE__BLOCK_LARGEST, &w->block));
+    TULLE_CALL(tulle__spec_flag(part, "half", &w->half));
+    TULLE_CALL(tulle__spec_int(part, "index", 2, 4, &index_bytes));
     w->index_bytes = (int)index_bytes;
-    if (w->index_bytes == 3) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "index=3: column indices have 2 or 4 bytes"));
-    TULLE_TRY(parse_values(part, type, &w->values));
-    status = name == BSR ? tulle__spec_done(part, keys, 4) : tulle__spec_done(part, keys + 1, 3);
-out:
-    return status;
+    if (w->index_bytes == 3) return tulle__fail(TULLE_ERR_ARG, "index=3: column indices have 2 or 4 bytes");
+    TULLE_CALL(parse_values(part, type, &w->values));
+    return name == BSR ? tulle__spec_done(part, keys, 4) : tulle__spec_done(part, keys + 1, 3);
 }
 
 /* ---- choosing ---- */
@@ -149,7 +146,6 @@ tulle_status tulle__block_choose(
     const tulle_mat *A, const tulle__block_wanted *w, int half_of_entries, tulle__block_choice *choice)
 {
     tulle__blocks_facts facts = {0};
-    tulle_status status = tulle__block_needs_inspection(w) ? inspect(A, &facts) : TULLE_OK;
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__block_needs_inspection(w) ? inspect(A, &facts) : TULLE_OK);
     return tulle__block_decide(A->layout->m, A->layout->n, &facts, w, half_of_entries, A->type, choice);
 }

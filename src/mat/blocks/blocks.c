@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "tile/element.h"
 
 enum { SAMPLE = 1 << 10 }; /* rows */
 
@@ -77,7 +78,7 @@ static tulle_gidx column(const tulle__tile_row *rows, const struct cursor *c)
 static double value(const tulle__tile_row *rows, const struct cursor *c)
 {
     const void *val = rows->tile[c->tile].val;
-    return rows->type == TULLE_F32 ? (double)((const float *)val)[c->at] : ((const double *)val)[c->at];
+    return tulle__element(rows->type, val, c->at);
 }
 
 static void advance(const tulle__tile_row *rows, tulle_gidx row, struct cursor *c)
@@ -272,10 +273,7 @@ static void take_block(const tulle__tile_row *rows, int64_t row, int64_t block, 
     for (int r = 0; r < height; r++)
         while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) {
             int64_t to = (at * b + r) * b + column(rows, &c[r]) - block * b;
-            if (type == TULLE_F32)
-                ((float *)val)[to] = (float)value(rows, &c[r]);
-            else
-                ((double *)val)[to] = value(rows, &c[r]);
+            tulle__element_set(type, val, to, value(rows, &c[r]));
             advance(rows, row + r, &c[r]);
         }
 }
@@ -285,8 +283,7 @@ tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks
 {
     int b = plan->block;
     struct cursor *cursor = NULL;
-    tulle_status status = tulle__alloc((size_t)b, sizeof *cursor, "cursors of a block row", &cursor);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)b, sizeof *cursor, "cursors of a block row", &cursor));
     for (int64_t i = begin; i <= end; i++) to->rowptr[i - begin] = plan->rowptr[i] - plan->rowptr[begin];
     for (int64_t i = begin, at = 0; i < end; i++) {
         int64_t base = -1;

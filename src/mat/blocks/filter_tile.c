@@ -26,8 +26,7 @@ static tulle_status trim(tulle_mat *A, int i, int j, int64_t blocks, int64_t nnz
     memmove(base + has.offset, base + had.offset, ((size_t)blocks + 1) * sizeof(int64_t));
     memmove(base + has.norm, base + had.norm, (size_t)blocks * sizeof(double));
     memmove(base + has.val, base + had.val, (size_t)nnz * tulle_type_size(A->type));
-    tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, 0, has.length);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_trim(A->comm->pe->data, &record->place, 0, has.length));
     record->nnz = nnz;
     record->blocks = blocks;
     return TULLE_OK;

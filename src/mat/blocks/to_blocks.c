@@ -25,20 +25,18 @@ static void room_fini(struct room *room)
 
 static tulle_status room_init(const tulle_mat *V, int j, struct room *room)
 {
-    tulle_status status;
     int64_t n = tulle__tile_cols(V, j), count = tulle__tile_block_cols(V, j);
     const tulle_gidx *cut = V->layout->col_blocks.cut + V->layout->col_blocks.first[j];
     *room = (struct room){.block_of = NULL};
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *room->block_of, "blocks of columns", &room->block_of));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *room->list, "blocks of columns", &room->list));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *room->named_by, "blocks of columns", &room->named_by));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *room->at, "blocks of columns", &room->at));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *room->block_of, "blocks of columns", &room->block_of));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->list, "blocks of columns", &room->list));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->named_by, "blocks of columns", &room->named_by));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->at, "blocks of columns", &room->at));
     for (int64_t c = 0; c < count; c++) {
         room->named_by[c] = -1;
         for (tulle_gidx col = cut[c] - cut[0]; col < cut[c + 1] - cut[0]; col++) room->block_of[col] = (int32_t)c;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int compare_columns(const void *left, const void *right)
@@ -126,12 +124,7 @@ static tulle_status convert(const tulle_mat *from, const tulle_layout *layout, t
         for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
             if (tulle__tile_is_mine(made, i, j)) status = tile(from, made, i, j, flag);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(from->comm, status);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(from->comm, status), made, out);
 }
 
 static tulle_status into_blocks(const tulle_mat *from, tulle_mat *to, int i, int j, bool flag)
@@ -175,8 +168,7 @@ static tulle_status even_cuts(const char *what, tulle_gidx n, int size, tulle_bl
     if (size < 1 || n % size)
         return tulle__fail(
             TULLE_ERR_ARG, "%" PRId64 " %s are not a multiple of blocks of %d; tulle_mat_to_vbsr", n, what, size);
-    tulle_status status = tulle__alloc((size_t)(n / size) + 1, sizeof **room, "block cuts", room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)(n / size) + 1, sizeof **room, "block cuts", room));
     for (tulle_gidx b = 0; b <= n / size; b++) (*room)[b] = b * size;
     *cuts = (tulle_block_cuts){n / size, *room};
     return TULLE_OK;
@@ -212,12 +204,10 @@ static tulle_status into_csr(const tulle_mat *A, tulle_mat *S, int i, int j, boo
     tulle_own_tile to;
     int64_t nnz = 0;
     size_t size = tulle_type_size(A->type);
-    tulle_status status = tulle_mat_tile(A, i, j, &from);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_tile(A, i, j, &from));
     for (int64_t e = 0; e < from.nnz; e++) nnz += !drop_zeros || !is_zero(&from, e);
     if (!nnz) return TULLE_OK;
-    status = tulle__mat_place(S, i, j, nnz, &to);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place(S, i, j, nnz, &to));
     int64_t at = to.rowptr[0] = 0;
     for (tulle_gidx r = 0; r < from.m; r++) {
         for (tulle__entry_run run = {.row = r}; A->format->next(&from, &run);)

@@ -73,16 +73,15 @@ tulle_status tulle_cyclic_from_descriptor(
         return TULLE_ERR_ARG;
     if (!grid_rows || !grid_cols)
         return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d PEs is empty", grid_rows, grid_cols);
-    tulle_status status;
     const int *d = descriptor;
-    TULLE_TRY(check_entry(d, DTYPE, DENSE_TYPE, DENSE_TYPE));
-    TULLE_TRY(check_entry(d, M, 0, INT_MAX));
-    TULLE_TRY(check_entry(d, N, 0, INT_MAX));
-    TULLE_TRY(check_entry(d, MB, 1, INT_MAX));
-    TULLE_TRY(check_entry(d, NB, 1, INT_MAX));
-    TULLE_TRY(check_entry(d, RSRC, 0, grid_rows - 1));
-    TULLE_TRY(check_entry(d, CSRC, 0, grid_cols - 1));
-    TULLE_TRY(check_entry(d, LLD, 1, INT_MAX));
+    TULLE_CALL(check_entry(d, DTYPE, DENSE_TYPE, DENSE_TYPE));
+    TULLE_CALL(check_entry(d, M, 0, INT_MAX));
+    TULLE_CALL(check_entry(d, N, 0, INT_MAX));
+    TULLE_CALL(check_entry(d, MB, 1, INT_MAX));
+    TULLE_CALL(check_entry(d, NB, 1, INT_MAX));
+    TULLE_CALL(check_entry(d, RSRC, 0, grid_rows - 1));
+    TULLE_CALL(check_entry(d, CSRC, 0, grid_cols - 1));
+    TULLE_CALL(check_entry(d, LLD, 1, INT_MAX));
     *cyclic = (tulle_cyclic){.m = d[M],
         .n = d[N],
         .row_block = d[MB],
@@ -92,8 +91,7 @@ tulle_status tulle_cyclic_from_descriptor(
         .row_source = d[RSRC],
         .col_source = d[CSRC]};
     *ld = d[LLD];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_cyclic_to_descriptor(const tulle_cyclic *cyclic, int context, int64_t ld, int *descriptor)
@@ -104,8 +102,7 @@ tulle_status tulle_cyclic_to_descriptor(const tulle_cyclic *cyclic, int context,
         cyclic->col_block, cyclic->row_source, cyclic->col_source, ld};
     int32_t entry[TULLE_DESCRIPTOR_LENGTH];
     for (int e = 0; e < TULLE_DESCRIPTOR_LENGTH; e++) {
-        tulle_status status = tulle__narrow(figure[e], entry_names[e], &entry[e]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__narrow(figure[e], entry_names[e], &entry[e]));
     }
     for (int e = 0; e < TULLE_DESCRIPTOR_LENGTH; e++) descriptor[e] = entry[e];
     return TULLE_OK;
@@ -155,8 +152,7 @@ tulle_status tulle__cyclic_check(
 {
     int p = 0, q = 0;
     const tulle_cyclic *x = part->cyclic;
-    tulle_status status = check_shape(x, name, npes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_shape(x, name, npes));
     if (part->row < 0 || part->col < 0 || part->m < 0 || part->n < 0 || part->row > x->m || part->col > x->n ||
         part->m > x->m - part->row || part->n > x->n - part->col)
         return tulle__fail(TULLE_ERR_ARG,

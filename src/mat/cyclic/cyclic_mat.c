@@ -56,12 +56,7 @@ tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *pa
     if (status == TULLE_OK) status = tulle__cyclic_put(&map, val);
     tulle__set_up_end(comm);
     tulle__cyclic_map_fini(&map);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
 }
 
 tulle_status tulle_mat_to_cyclic(const tulle_mat *A, const tulle_cyclic_part *part, void *val)

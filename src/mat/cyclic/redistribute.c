@@ -251,22 +251,19 @@ static tulle_status unpack(struct redistribution *x, int64_t n, struct arrival *
 
 static tulle_status round_of(struct redistribution *x, int64_t n)
 {
-    tulle_status status;
     struct arrival last = {.p = -1}, next;
     int P = x->from.rows.parts, Q = x->from.cols.parts, which = 0;
     pack(x, n);
-    TULLE_TRY(tulle_comm_barrier(x->comm));
+    TULLE_CALL(tulle_comm_barrier(x->comm));
     /* sources begin with this PE's successor, so that not all PEs read the same window */
     for (int s = 0; x->to.is_in && s < P * Q; s++) {
         int from = (s + x->to.p * x->to.cols.parts + x->to.q + 1) % (P * Q);
         if (!arrive(x, n, from / Q, from % Q, x->scratch[which], &next)) continue;
-        TULLE_TRY(unpack(x, n, &last));
+        TULLE_CALL(unpack(x, n, &last));
         last = next;
         which = !which;
     }
-    TULLE_TRY(unpack(x, n, &last));
-out:
-    return status;
+    return unpack(x, n, &last);
 }
 
 /* ---- the call ---- */

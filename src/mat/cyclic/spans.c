@@ -21,12 +21,7 @@ static tulle_status append(tulle__spans *spans, tulle__span span)
         last->count += span.count;
         return TULLE_OK;
     }
-    if (spans->count == spans->room) {
-        int64_t room = spans->room ? 2 * spans->room : 16;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *spans->span, "runs of indices", &spans->span);
-        if (status != TULLE_OK) return status;
-        spans->room = room;
-    }
+    TULLE_CALL(tulle__grow(spans->count, &spans->room, 16, sizeof *spans->span, "runs of indices", &spans->span));
     spans->span[spans->count++] = span;
     return TULLE_OK;
 }
@@ -83,8 +78,7 @@ static tulle_status append_split(tulle__spans *spans, tulle__span span, const tu
     while (span.count) {
         int tile = tulle__layout_find(cut, parts, span.at);
         tulle_gidx count = cut[tile + 1] - span.at < span.count ? cut[tile + 1] - span.at : span.count;
-        tulle_status status = append(spans, (tulle__span){span.from, span.at, count, tile});
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(append(spans, (tulle__span){span.from, span.at, count, tile}));
         span.from += count;
         span.at += count;
         span.count -= count;
@@ -95,7 +89,6 @@ static tulle_status append_split(tulle__spans *spans, tulle__span span, const tu
 tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx first, tulle_gidx n,
     const tulle__spans *map, const tulle_gidx *cut, int parts, tulle__spans *spans)
 {
-    tulle_status status = TULLE_OK;
     int64_t m = 0;
     for (tulle_gidx at = 0, count; at < n; at += count) {
         count = rest_of_block(axis, first + at, n - at);
@@ -107,11 +100,10 @@ tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx 
             tulle_gidx from = run->from > at ? run->from : at;
             tulle_gidx to = run->from + run->count < at + count ? run->from + run->count : at + count;
             tulle__span own = {tulle__axis_local(axis, first + from), run->at + from - run->from, to - from, 0};
-            TULLE_TRY(append_split(spans, own, cut, parts));
+            TULLE_CALL(append_split(spans, own, cut, parts));
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spans_of_pair(const tulle__axis *a, int part_a, tulle_gidx first_a, const tulle__axis *b,
@@ -125,8 +117,7 @@ tulle_status tulle__spans_of_pair(const tulle__axis *a, int part_a, tulle_gidx f
         int part = tulle__axis_part(b, j);
         if (part_b >= 0 && part != part_b) continue;
         tulle__span run = {tulle__axis_local(a, i), tulle__axis_local(b, j), count, part};
-        tulle_status status = append(spans, run);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(append(spans, run));
     }
     return TULLE_OK;
 }

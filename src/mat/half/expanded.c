@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/tile_blocks.h"
 
 /* ---- the index ---- */
 
@@ -68,10 +67,10 @@ static int64_t size_of(const tulle_own_tile *t, int64_t r, int64_t c)
  * mirrored one. */
 static tulle_status make_index(const tulle__expansion *x, const tulle_own_tile *to, int64_t *source)
 {
-    tulle_status status;
-    int64_t *first = NULL, *next = NULL, at = 0;
-    TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *first, "blocks of rows", &first));
-    TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *next, "blocks of rows", &next));
+    TULLE__SCOPED int64_t *first = NULL, *next = NULL;
+    int64_t at = 0;
+    TULLE_CALL(tulle__alloc((size_t)to->block_rows, sizeof *first, "blocks of rows", &first));
+    TULLE_CALL(tulle__alloc((size_t)to->block_rows, sizeof *next, "blocks of rows", &next));
     count_rows(x, to, first);
     place_mirrored(x, to, first, next, source);
     for (int64_t r = 0; r < to->block_rows; r++) {
@@ -82,10 +81,7 @@ static tulle_status make_index(const tulle__expansion *x, const tulle_own_tile *
         }
     }
     to->offset[to->rowptr[to->block_rows]] = at;
-out:
-    tulle__free(first);
-    tulle__free(next);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- values ---- */
@@ -150,16 +146,14 @@ static void count(tulle__expansion *x)
 
 tulle_status tulle__expansion_init(const tulle_mat *H, int i, int j, tulle__expansion *x)
 {
-    tulle_status status;
     *x = (tulle__expansion){.fetch = {{.group = -1}, {.group = -1}}, .diagonal = i == j};
-    TULLE_TRY(tulle__fetch_init(H, i, j, &x->fetch[0]));
-    if (i != j) TULLE_TRY(tulle__fetch_init(H, j, i, &x->fetch[1]));
-    TULLE_TRY(fetch_part(H, i, j, &x->fetch[0], &x->direct));
+    TULLE_CALL(tulle__fetch_init(H, i, j, &x->fetch[0]));
+    if (i != j) TULLE_CALL(tulle__fetch_init(H, j, i, &x->fetch[1]));
+    TULLE_CALL(fetch_part(H, i, j, &x->fetch[0], &x->direct));
     x->mirrored = x->direct;
-    if (i != j) TULLE_TRY(fetch_part(H, j, i, &x->fetch[1], &x->mirrored));
+    if (i != j) TULLE_CALL(fetch_part(H, j, i, &x->fetch[1], &x->mirrored));
     count(x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__expansion_write(
@@ -188,18 +182,15 @@ static tulle_status expand_tiles(const tulle_mat *H, tulle_op op, tulle_mat *A, 
     tulle_status status = TULLE_OK;
     tulle__expansion x = {.fetch = {{.group = -1}, {.group = -1}}};
     tulle_own_tile to;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle__expansion_init(H, i, j, &x));
-            if (x.blocks) {
-                TULLE_TRY(
-                    new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
-                TULLE_TRY(tulle__expansion_write(&x, H->symmetry, op, &to));
-                *copied += x.nnz * (int64_t)tulle_type_size(A->type);
-            }
-            tulle__expansion_fini(&x);
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        TULLE_TRY(tulle__expansion_init(H, i, j, &x));
+        if (x.blocks) {
+            TULLE_TRY(new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
+            TULLE_TRY(tulle__expansion_write(&x, H->symmetry, op, &to));
+            *copied += x.nnz * (int64_t)tulle_type_size(A->type);
         }
+        tulle__expansion_fini(&x);
+    }
 out:
     tulle__expansion_fini(&x);
     return status;
@@ -223,19 +214,14 @@ tulle_status tulle__expand(const tulle_mat *H, tulle_op op, tulle_mat **A, int64
     tulle_mat *made = NULL;
     tulle_status status = tulle__mat_make(H->comm, H->layout, H->kind, H->type, H->order, &made);
     status = expand(H, op, status, made, true, copied);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, A);
 }
 
 tulle_status tulle__expanded_renew(const tulle_mat *H, tulle_op op, tulle_mat **A, uint64_t *of, int64_t *copied)
 {
     tulle_mat *made = NULL;
     if (*A && *of == H->structure) return expand(H, op, TULLE_OK, *A, false, copied);
-    tulle_status status = tulle__expand(H, op, &made, copied);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__expand(H, op, &made, copied));
     tulle__pe_disown(&made->owned);
     tulle__mat_drop(*A);
     *A = made;

@@ -7,7 +7,6 @@
 #include "mat/algebra/elements.h"
 #include "mat/half/expanded.h"
 #include "mat/reshape/reshape.h"
-#include "tile/tile_blocks.h"
 
 tulle_symmetry tulle_mat_symmetry(const tulle_mat *A)
 {
@@ -80,20 +79,17 @@ static void keep_blocks(
 
 static tulle_status keep_half(const tulle_mat *A, tulle_mat *H)
 {
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            int64_t blocks, nnz;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j) || !A->directory[tulle__tile_index(A, i, j)].blocks) continue;
-            const tulle_tile from = tulle__tile_in_place(A, i, j);
-            keep_blocks(A, &from, i, j, NULL, &blocks, &nnz);
-            if (!blocks) continue;
-            TULLE_TRY(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
-            keep_blocks(A, &from, i, j, &to, &blocks, &nnz);
-        }
-out:
-    return status;
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        int64_t blocks, nnz;
+        tulle_own_tile to;
+        if (!A->directory[tulle__tile_index(A, i, j)].blocks) continue;
+        const tulle_tile from = tulle__tile_in_place(A, i, j);
+        keep_blocks(A, &from, i, j, NULL, &blocks, &nnz);
+        if (!blocks) continue;
+        TULLE_CALL(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
+        keep_blocks(A, &from, i, j, &to, &blocks, &nnz);
+    }
+    return TULLE_OK;
 }
 
 /* True if the value at `at` of a is that at `bt` of b times `sign`; at < 0: it is 0. */
@@ -151,23 +147,20 @@ static tulle_status expand_tile(const tulle_mat *H, int i, int j, tulle_tile *ti
 /* True if own tiles of A are those that follow from the half. *same: of this PE. */
 static tulle_status compare_tiles(const tulle_mat *A, const tulle_mat *H, bool *same)
 {
-    tulle_status status = TULLE_OK;
-    void *block = NULL;
+    TULLE__SCOPED void *block = NULL;
     tulle_tile b;
     *same = true;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt && *same; j++) {
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const tulle_tile a = tulle__block_tile(A, i, j);
-            TULLE_TRY(expand_tile(H, i, j, &b, &block));
+            TULLE_CALL(expand_tile(H, i, j, &b, &block));
             for (int64_t r = 0; *same && r < a.block_rows; r++)
                 *same = same_row(&a, &b, r, i == j, H->symmetry == TULLE_SKEW ? -1 : 1);
             tulle__free(block);
             block = NULL;
         }
-out:
-    tulle__free(block);
-    return status;
+    return TULLE_OK;
 }
 
 /* TULLE_ERR_ARG on all PEs if A, of H's layout, has another half than H. Collective, agreed. */
@@ -200,11 +193,7 @@ static tulle_status make_half(const tulle_mat *A, tulle_symmetry symmetry, tulle
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, keep_half(A, made));
     if (status == TULLE_OK) status = tulle_mat_renew(made);
     if (status == TULLE_OK) status = check_symmetry(A, made);
-    if (status == TULLE_OK)
-        *H = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, H);
 }
 
 tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **H)

@@ -5,6 +5,7 @@
 #include "mat/reshape/reshape.h"
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/compressed.h"
 #include "mat/subset.h"
@@ -45,7 +46,6 @@ out:
 static tulle_status start_overlaps(
     const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
     tulle_gidx r0 = to->row_cut[i] - above, r1 = to->row_cut[i + 1] - above, c0 = to->col_cut[j],
                c1 = to->col_cut[j + 1];
@@ -56,7 +56,7 @@ static tulle_status start_overlaps(
     if (r0 == r1 || c0 == c1) return TULLE_OK;
     int i0 = tulle__layout_find(from->row_cut, from->mt, r0), i1 = tulle__layout_find(from->row_cut, from->mt, r1 - 1);
     int j0 = tulle__layout_find(from->col_cut, from->nt, c0), j1 = tulle__layout_find(from->col_cut, from->nt, c1 - 1);
-    TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *overlap, "overlaps", &overlap));
+    TULLE_CALL(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *overlap, "overlaps", &overlap));
     *out = overlap;
     for (int a = i0; a <= i1; a++)
         for (int b = j0; b <= j1; b++) {
@@ -68,12 +68,11 @@ static tulle_status start_overlaps(
             o->c0 = c0 > from->col_cut[b] ? c0 : from->col_cut[b];
             o->c1 = c1 < from->col_cut[b + 1] ? c1 : from->col_cut[b + 1];
             if (o->r0 >= o->r1 || o->c0 >= o->c1) continue;
-            TULLE_TRY(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
+            TULLE_CALL(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
             *count = ++n;
         }
-    for (int k = 0; k < n; k++) TULLE_TRY(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
-out:
-    return status;
+    for (int k = 0; k < n; k++) TULLE_CALL(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
+    return TULLE_OK;
 }
 
 static void end_overlaps(struct overlap *overlap, int count)
@@ -88,13 +87,7 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
     int64_t low = tile->rowptr[row], high = tile->rowptr[row + 1];
     if (c <= 0) return low;
     if (c >= tile->n) return high;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (tile->colind[middle] < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, tile->colind[middle] < c);
     return low;
 }
 
@@ -102,14 +95,13 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
 static tulle_status build_csr(
     tulle_mat *B, tulle_gidx above, int i, int j, const struct overlap *overlap, int count, int known)
 {
-    tulle_status status = TULLE_OK;
     tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
-    int64_t *start = NULL;
+    TULLE__SCOPED int64_t *start = NULL;
     tulle_own_tile tile = {.nnz = 0};
-    if (known) TULLE_TRY(tulle_mat_own_tile(B, i, j, &tile));
-    if (known && !tile.nnz) goto out;
-    TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
+    if (known) TULLE_CALL(tulle_mat_own_tile(B, i, j, &tile));
+    if (known && !tile.nnz) return TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
     if (known) memcpy(start, tile.rowptr, (size_t)m * sizeof *start);
     for (int pass = known; pass < 2; pass++) {
         if (pass == 1 && !known) {
@@ -121,7 +113,7 @@ static tulle_status build_csr(
             }
             /* an empty tile is placed only to replace one with entries */
             if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
-            TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
+            TULLE_CALL(tulle__mat_place(B, i, j, sum, &tile));
             memcpy(tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
         }
         for (int k = 0; k < count; k++) {
@@ -142,9 +134,7 @@ static tulle_status build_csr(
             }
         }
     }
-out:
-    tulle__free(start);
-    return status;
+    return TULLE_OK;
 }
 
 static void copy_dense(
@@ -186,12 +176,10 @@ static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *s
     const tulle_layout *l = B->layout;
     int rows = stack ? l->mt / stack->copies : l->mt;
     if (A->format->in_blocks) return tulle__fill_blocks(A, B, stack, known);
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
-            tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        if (!tulle__stack_has(stack, i / rows, j)) continue;
+        TULLE_CALL(fill_tile(A, B, i / rows * A->layout->m, i, j, known));
+    }
     return TULLE_OK;
 }
 
@@ -219,12 +207,7 @@ out:
 
 static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
 {
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, out);
 }
 
 /* Blocks of other sizes are made of A's entries. Collective, agreed. */

@@ -35,7 +35,6 @@ static tulle_gidx smaller(tulle_gidx a, tulle_gidx b)
 static tulle_status start_pieces(
     const tulle_mat *A, const tulle_layout *to, const struct shift *shift, int i, int j, struct piece **out, int *count)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
     const tulle_gidx *rows = from->row_blocks.first, *cols = from->col_blocks.first;
     const tulle_gidx r0 = to->row_blocks.first[i] - shift->rows, r1 = to->row_blocks.first[i + 1] - shift->rows;
@@ -49,7 +48,7 @@ static tulle_status start_pieces(
     if (low >= high || left >= right) return TULLE_OK;
     const int i0 = tulle__layout_find(rows, from->mt, low), i1 = tulle__layout_find(rows, from->mt, high - 1);
     const int j0 = tulle__layout_find(cols, from->nt, left), j1 = tulle__layout_find(cols, from->nt, right - 1);
-    TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *piece, "overlaps", &piece));
+    TULLE_CALL(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *piece, "overlaps", &piece));
     *out = piece;
     for (int a = i0; a <= i1; a++)
         for (int b = j0; b <= j1; b++) {
@@ -63,12 +62,11 @@ static tulle_status start_pieces(
             p->until = smaller(c1, cols[b + 1]) - cols[b];
             if (p->rows <= 0 || p->until <= p->first || !A->directory[tulle__tile_index(A, a, b)].place.length)
                 continue;
-            TULLE_TRY(tulle__fetch_init(A, a, b, &p->fetch));
+            TULLE_CALL(tulle__fetch_init(A, a, b, &p->fetch));
             ++*count;
         }
-    for (int k = 0; k < *count; k++) TULLE_TRY(tulle__fetch_await(&piece[k].fetch, &piece[k].tile));
-out:
-    return status;
+    for (int k = 0; k < *count; k++) TULLE_CALL(tulle__fetch_await(&piece[k].fetch, &piece[k].tile));
+    return TULLE_OK;
 }
 
 /* The blocks of the target tile, whose cuts are given, or (to NULL) their numbers of blocks and of values. */
@@ -143,13 +141,11 @@ tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__s
 {
     const tulle_layout *l = B->layout;
     const int rows = stack ? l->mt / stack->copies : l->mt;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
-            const struct shift shift = {.rows = i / rows * A->layout->row_blocks.count};
-            tulle_status status = fill_tile(A, B, &shift, i, j, known);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        if (!tulle__stack_has(stack, i / rows, j)) continue;
+        const struct shift shift = {.rows = i / rows * A->layout->row_blocks.count};
+        TULLE_CALL(fill_tile(A, B, &shift, i, j, known));
+    }
     return TULLE_OK;
 }
 
@@ -158,18 +154,14 @@ tulle_status tulle__fill_range(const tulle_mat *A, tulle_mat *B, tulle_gidx row,
     const struct shift shift = {.rows = -row, .cols = -col};
     for (int i = 0; i < B->layout->mt; i++)
         for (int j = 0; j < B->layout->nt; j++) {
-            tulle_status status = tulle__tile_is_mine(B, i, j) ? fill_tile(A, B, &shift, i, j, false) : TULLE_OK;
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__tile_is_mine(B, i, j) ? fill_tile(A, B, &shift, i, j, false) : TULLE_OK);
         }
     return TULLE_OK;
 }
 
 tulle_status tulle__redistribute_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
-    TULLE_TRY(tulle__fill_blocks(A, *copy, NULL, false));
-    TULLE_TRY(tulle__mat_publish(*copy));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
+    TULLE_CALL(tulle__fill_blocks(A, *copy, NULL, false));
+    return tulle__mat_publish(*copy);
 }

@@ -89,25 +89,23 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
     TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
     tulle_mat *T = *out;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
-            if (!from.nnz) continue;
-            if (A->kind == TULLE_DENSE && tulle__is_shape_only(T->comm)) continue;
-            int64_t t = tulle__tile_index(T, j, i);
-            if (A->kind == TULLE_DENSE) {
-                to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__mapped(T->comm, &T->replaced[t].place));
-                transpose_dense(&from, &to);
-                continue;
-            }
-            int32_t narrow;
-            TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
-            TULLE_TRY(tulle__mat_place_blocks(T, j, i, from.blocks, from.nnz, &to));
-            TULLE_TRY(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile from;
+        tulle_own_tile to;
+        TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+        if (!from.nnz) continue;
+        if (A->kind == TULLE_DENSE && tulle__is_shape_only(T->comm)) continue;
+        int64_t t = tulle__tile_index(T, j, i);
+        if (A->kind == TULLE_DENSE) {
+            to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__mapped(T->comm, &T->replaced[t].place));
+            transpose_dense(&from, &to);
+            continue;
         }
+        int32_t narrow;
+        TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
+        TULLE_TRY(tulle__mat_place_blocks(T, j, i, from.blocks, from.nnz, &to));
+        TULLE_TRY(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
+    }
     TULLE_TRY(tulle__mat_publish(T));
 out:
     tulle_layout_free(layout);
@@ -147,11 +145,7 @@ out:
     tulle_layout_free(layout);
     status = tulle_comm_agree(A->comm, status);
     tulle__compressed_drop(&parts);
-    if (status == TULLE_OK)
-        *T = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, T);
 }
 
 tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
@@ -162,11 +156,7 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
     if (A->compressed) return transpose_compressed(A, T);
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
-    if (status == TULLE_OK)
-        *T = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, T);
 }
 
 /* ---- the cached transpose ---- */
@@ -181,41 +171,34 @@ void tulle__transposed_drop(tulle__transposed *transposed)
 
 static tulle_status make(const tulle_mat *A, tulle__transposed *made)
 {
-    tulle_status status = TULLE_OK;
     made->of = A->structure;
     made->tiles = (int64_t)A->layout->mt * A->layout->nt;
     if (A->kind != TULLE_DENSE && !tulle__is_shape_only(A->comm))
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "source indices of a transpose", &made->order));
-    TULLE_TRY(transpose(A, &made->mat, made->order));
-out:
-    return status;
+    return transpose(A, &made->mat, made->order);
 }
 
 /* Copies the values of own tiles. */
 static tulle_status copy_values(const tulle_mat *A, const tulle__transposed *transposed, int64_t *copied)
 {
-    tulle_status status;
     tulle_mat *T = transposed->mat;
     tulle__context *context;
-    TULLE_TRY(tulle__context_get(A->comm, &context));
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
-            if (!from.nnz) continue;
-            *copied += from.nnz * (int64_t)tulle_type_size(A->type);
-            if (tulle__is_shape_only(A->comm)) continue;
-            TULLE_TRY(tulle_mat_own_tile(T, j, i, &to));
-            if (A->kind == TULLE_DENSE)
-                transpose_dense(&from, &to);
-            else
-                TULLE_TRY(gather(context, transposed->order[tulle__tile_index(T, j, i)], &from, &to));
-        }
-out:
-    return status;
+    TULLE_CALL(tulle__context_get(A->comm, &context));
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile from;
+        tulle_own_tile to;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &from));
+        if (!from.nnz) continue;
+        *copied += from.nnz * (int64_t)tulle_type_size(A->type);
+        if (tulle__is_shape_only(A->comm)) continue;
+        TULLE_CALL(tulle_mat_own_tile(T, j, i, &to));
+        if (A->kind == TULLE_DENSE)
+            transpose_dense(&from, &to);
+        else
+            TULLE_CALL(gather(context, transposed->order[tulle__tile_index(T, j, i)], &from, &to));
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *transposed, int64_t *copied)

@@ -42,20 +42,16 @@ static int64_t copy_triangle(const tulle_mat *A, int i, int j, const tulle_tile 
 
 static tulle_status extract(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
 {
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
-            int64_t nnz = from.nnz ? copy_triangle(A, i, j, &from, uplo, diag, NULL) : 0;
-            if (!nnz) continue;
-            TULLE_TRY(tulle__mat_place(T, i, j, nnz, &to));
-            (void)copy_triangle(A, i, j, &from, uplo, diag, &to);
-        }
-out:
-    return status;
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile from;
+        tulle_own_tile to;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &from));
+        int64_t nnz = from.nnz ? copy_triangle(A, i, j, &from, uplo, diag, NULL) : 0;
+        if (!nnz) continue;
+        TULLE_CALL(tulle__mat_place(T, i, j, nnz, &to));
+        (void)copy_triangle(A, i, j, &from, uplo, diag, &to);
+    }
+    return TULLE_OK;
 }
 
 /* The triangle on one axis of all lines. Collective, agreed. */
@@ -96,9 +92,5 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(A->comm, extract(A, uplo, diag, T));
     if (status == TULLE_OK) status = tulle_mat_renew(T);
-    if (status == TULLE_OK)
-        *out = T;
-    else
-        tulle_mat_free(T);
-    return status;
+    return tulle__mat_or_free(status, T, out);
 }

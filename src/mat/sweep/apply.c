@@ -8,13 +8,9 @@
 #include "mat/axis.h"
 #include "mat/blocks/blocks.h"
 #include "mat/sweep/rows_sweep.h"
+#include "tile/element.h"
 
 enum { PIECE = 1 << 18 }; /* values reduced over PEs at a time */
-
-static double element(const tulle_tile *t, int64_t e)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
-}
 
 /*
  * Visits each entry of the own tiles of op(X), also those that a half implies; inlined with the visitor. longest: NULL,
@@ -28,27 +24,25 @@ static inline __attribute__((always_inline)) tulle_status visit_entries(
     const tulle_layout *l = X->layout;
     const bool half = X->symmetry != TULLE_GENERAL, plain = op == TULLE_OP_N;
     const double sign = X->symmetry == TULLE_SKEW ? -1 : 1;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile t;
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_status status = tulle_mat_tile(X, i, j, &t);
-            if (status != TULLE_OK) return status;
-            for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
-                int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
-                if (longest && (double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
-                if (longest && half) *longest = (double)l->n; /* the other entries of the row are in other tiles */
-                for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
-                    for (int64_t e = 0; e < run.count; e++) {
-                        tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
-                        double v = element(&t, run.value + e * run.step);
-                        if (stored) row = stored->rows.number[row], col = stored->cols.number[col];
-                        visit(context, plain ? row : col, plain ? col : row, v);
-                        if (half && !tulle__in_diagonal_block(X, row, col))
-                            visit(context, plain ? col : row, plain ? row : col, sign * v);
-                    }
-            }
+    TULLE__EACH_OWN_TILE(X, i, j) {
+        tulle_tile t;
+        tulle_status status = tulle_mat_tile(X, i, j, &t);
+        if (status != TULLE_OK) return status;
+        for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
+            int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
+            if (longest && (double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
+            if (longest && half) *longest = (double)l->n; /* the other entries of the row are in other tiles */
+            for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
+                for (int64_t e = 0; e < run.count; e++) {
+                    tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
+                    double v = tulle__tile_element(&t, run.value + e * run.step);
+                    if (stored) row = stored->rows.number[row], col = stored->cols.number[col];
+                    visit(context, plain ? row : col, plain ? col : row, v);
+                    if (half && !tulle__in_diagonal_block(X, row, col))
+                        visit(context, plain ? col : row, plain ? row : col, sign * v);
+                }
         }
+    }
     return TULLE_OK;
 }
 
@@ -143,15 +137,13 @@ static void add_finite(void *context, tulle_gidx row, tulle_gidx col, double v)
 
 static tulle_status reduce_sums(tulle_comm *comm, tulle_gidx rows, const struct sums *s)
 {
-    tulle_status status = TULLE_OK;
     for (tulle_gidx at = 0; at < rows; at += PIECE) {
         int piece = (int)(rows - at < PIECE ? rows - at : PIECE);
-        TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->y + at));
-        TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->z + at));
-        if (s->count) TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->count + at));
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->y + at));
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->z + at));
+        if (s->count) TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->count + at));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_gidx rows_of(const tulle_mat *X, tulle_op op)
@@ -183,20 +175,17 @@ tulle_status tulle__operand_apply(const tulle__operand *F, tulle_op op, bool fin
 tulle_status tulle__flags_reduce(tulle_comm *comm, tulle_gidx rows, unsigned char *flags)
 {
     enum { FLAGS = 8 };
-    tulle_status status = TULLE_OK;
-    int64_t *word = NULL;
-    TULLE_TRY(tulle_comm_agree(comm, tulle__alloc(PIECE, sizeof *word, "flags of rows", &word)));
+    TULLE__SCOPED int64_t *word = NULL;
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc(PIECE, sizeof *word, "flags of rows", &word)));
     for (tulle_gidx at = 0; at < rows; at += PIECE / FLAGS) {
         int piece = (int)(rows - at < PIECE / FLAGS ? rows - at : PIECE / FLAGS);
         for (int r = 0; r < piece; r++)
             for (int f = 0; f < FLAGS; f++) word[r * FLAGS + f] = flags[at + r] >> f & 1;
-        TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, piece * FLAGS, word));
+        TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_MAX, piece * FLAGS, word));
         for (int r = 0; r < piece; r++)
             for (int f = 0; f < FLAGS; f++) flags[at + r] |= (unsigned char)(word[r * FLAGS + f] << f);
     }
-out:
-    tulle__free(word);
-    return status;
+    return TULLE_OK;
 }
 
 struct kinds {
@@ -221,12 +210,6 @@ tulle_status tulle__row_kinds(const tulle_mat *X, tulle_op op, const double *loo
     return status == TULLE_OK ? tulle__flags_reduce(X->comm, rows_of(X, op), kinds) : status;
 }
 
-static double element_at(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
-{
-    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
-
 tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
 {
     const tulle_layout *l = B->layout;
@@ -239,7 +222,7 @@ tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
         if (status != TULLE_OK) return status;
         status = tulle_fetch_wait(fetch, &t);
         for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
-            b[l->row_cut[i] + r] = element_at(&t, r, c - l->col_cut[j]);
+            b[l->row_cut[i] + r] = tulle__dense_element(&t, r, c - l->col_cut[j]);
         tulle_fetch_free(fetch);
     }
     return status;

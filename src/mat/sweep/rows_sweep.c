@@ -27,8 +27,7 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
         tulle__free(c->memory);
         c->memory = NULL;
         c->bytes = 0;
-        tulle_status status = tulle__alloc(bytes, 1, "rows of a file", &c->memory);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alloc(bytes, 1, "rows of a file", &c->memory));
         c->bytes = bytes;
     }
     c->read.room = c->memory + (ALIGN - (uintptr_t)c->memory % ALIGN) % ALIGN;
@@ -39,15 +38,13 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
 static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tulle_gidx end)
 {
     tulle_gidx most = end - row < ROWS ? end - row : ROWS;
-    tulle_status status = rows->ops->pointers(rows, row, most + 1, c->pointers);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(rows->ops->pointers(rows, row, most + 1, c->pointers));
     c->row = row;
     c->rows = 1;
     int64_t entries = c->most / (rows->block * rows->block) + 1;
     while (c->rows < most && c->pointers[c->rows + 1] - c->pointers[0] <= entries) c->rows++;
     int64_t count = c->pointers[c->rows] - c->pointers[0];
-    status = make_room(rows, c, count);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_room(rows, c, count));
     c->read = (tulle__rows_read){.first = c->pointers[0],
         .count = count,
         .limit = tulle__blocks_over(rows->n, rows->block),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/factor/suitesparse/suitesparse.h"
 
+#include "base/error.h"
+
 tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int64_t nnz, tulle__columns *columns)
 {
     tulle_status status = host->alloc((size_t)n + 1, sizeof *columns->ptr, "columns of a factor", &columns->ptr);
@@ -19,8 +21,7 @@ tulle_status tulle__factors_charge(const tulle__module_host *host, double entrie
     if (!(entries > 0)) return TULLE_OK; /* the analysis gives no number */
     if (entries * EACH > 1e15) return host->fail(TULLE_ERR_LIMIT, "the factors have about %.3g entries", entries);
     /* never touched: it represents the library's memory */
-    tulle_status status = host->alloc((size_t)entries, (size_t)EACH, "estimated size of the factors", charge);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(host->alloc((size_t)entries, (size_t)EACH, "estimated size of the factors", charge));
     host->free(*charge);
     *charge = NULL;
     return host->alloc((size_t)entries, (size_t)(EACH / 2), "factors in the library's memory", charge);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
+#include "tile/element.h"
 
 static int suits(const tulle_mat *B, const tulle_layout *rows)
 {
@@ -31,34 +31,26 @@ tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, 
     return status;
 }
 
-static int64_t place(tulle_order order, int64_t ld, tulle_gidx r, tulle_gidx c)
-{
-    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
-}
-
 static void copy_tile(const tulle_tile *from, const tulle_own_tile *to)
 {
     size_t size = tulle_type_size(to->type);
     for (tulle_gidx r = 0; r < to->m; r++)
         for (tulle_gidx c = 0; c < to->n; c++)
-            memcpy((char *)to->val + (size_t)place(to->order, to->ld, r, c) * size,
-                (const char *)from->val + (size_t)place(from->order, from->ld, r, c) * size, size);
+            memcpy((char *)to->val + (size_t)tulle__dense_place(to->order, to->ld, r, c) * size,
+                (const char *)from->val + (size_t)tulle__dense_place(from->order, from->ld, r, c) * size, size);
 }
 
 tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
 {
     tulle_mat *parts = NULL;
     const tulle_layout *l = X->layout;
-    tulle_status status = tulle_mat_redistribute(staged, l, &parts);
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile from = tulle__tile_in_place(parts, i, j);
-            tulle_own_tile to = tulle__own_tile_in_place(X, i, j);
-            if (to.nnz) copy_tile(&from, &to);
-        }
-    status = tulle_comm_agree(X->comm, TULLE_OK);
+    TULLE_CALL(tulle_mat_redistribute(staged, l, &parts));
+    TULLE__EACH_OWN_TILE(X, i, j) {
+        tulle_tile from = tulle__tile_in_place(parts, i, j);
+        tulle_own_tile to = tulle__own_tile_in_place(X, i, j);
+        if (to.nnz) copy_tile(&from, &to);
+    }
+    tulle_status status = tulle_comm_agree(X->comm, TULLE_OK);
     tulle_mat_free(parts);
     return status;
 }
@@ -87,10 +79,7 @@ static tulle_own_tile write_tile(tulle_mat *X)
 /* Element e of one array = element f of another times a factor. */
 static inline void scale_value(tulle_type type, void *to, int64_t e, const void *from, int64_t f, double factor)
 {
-    if (type == TULLE_F32)
-        ((float *)to)[e] = (float)((double)((const float *)from)[f] * factor);
-    else
-        ((double *)to)[e] = ((const double *)from)[f] * factor;
+    tulle__element_set(type, to, e, tulle__element(type, from, f) * factor);
 }
 
 void tulle__columns_read_some(
@@ -99,7 +88,7 @@ void tulle__columns_read_some(
     tulle_tile t = read_tile(B);
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
         for (int j = 0; j < count; j++)
-            scale_value(t.type, x, r * ld + j, t.val, place(t.order, t.ld, r, column[j]), factor[j]);
+            scale_value(t.type, x, r * ld + j, t.val, tulle__dense_place(t.order, t.ld, r, column[j]), factor[j]);
 }
 
 void tulle__columns_write_some(
@@ -108,7 +97,7 @@ void tulle__columns_write_some(
     tulle_own_tile t = write_tile(X);
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
         for (int j = 0; j < count; j++)
-            scale_value(t.type, t.val, place(t.order, t.ld, r, column[j]), x, r * ld + j, factor[j]);
+            scale_value(t.type, t.val, tulle__dense_place(t.order, t.ld, r, column[j]), x, r * ld + j, factor[j]);
 }
 
 void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x)

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "comm/comm.h"
 
 enum { ALIGN = 256 }; /* of coefficients */
 
@@ -26,8 +25,7 @@ tulle_status tulle__home_enter(tulle__home *home, const tulle_operator *M, void 
     if (home->M) tulle__resident_of(home->M)->leave(home->bound_M);
     home->M = NULL;
     if (!bound_M) return TULLE_OK;
-    tulle_status status = tulle__resident_of(M)->enter(bound_M, home->device, home->queue);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__resident_of(M)->enter(bound_M, home->device, home->queue));
     home->M = M;
     home->bound_M = bound_M;
     return TULLE_OK;
@@ -37,8 +35,7 @@ tulle_status tulle__home_add(tulle__home *home, const void *host, size_t bytes)
 {
     tulle__home_range *r = &home->range[home->nranges];
     if (!bytes && home->nranges) return TULLE_OK;
-    tulle_status status = tulle__device_buffer_new(home->device, bytes, "vectors of a solve", &r->buffer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__device_buffer_new(home->device, bytes, "vectors of a solve", &r->buffer));
     r->host = host;
     r->bytes = bytes;
     home->nranges++;

@@ -92,7 +92,6 @@ size_t tulle__eigen_bytes(tulle_type type, bool pair, int64_t n, int64_t b)
 
 tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int64_t n, int64_t b)
 {
-    tulle_status status = TULLE_OK;
     size_t size = tulle_type_size(type);
     *x = (tulle__eigen){.type = type, .most = n, .columns = b, .lwork = work_size(n, b), .liwork = 3 + 5 * n};
 #ifndef TULLE_HAVE_LAPACK
@@ -106,28 +105,26 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int6
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a submatrix has %" PRId64 " rows, more than the %d that LAPACK can decompose; filter the matrix", n,
             TULLE__EIGEN_MOST);
-    TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->A));
-    TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "eigenvectors of a submatrix", &x->V));
+    TULLE_CALL(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->A));
+    TULLE_CALL(tulle__alloc((size_t)n * (size_t)n, size, "eigenvectors of a submatrix", &x->V));
     if (pair) {
-        TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->S));
-        TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->U, "columns of a submatrix", &x->U));
-        TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->W, "columns of a submatrix", &x->W));
+        TULLE_CALL(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->S));
+        TULLE_CALL(tulle__alloc((size_t)(n * b), sizeof *x->U, "columns of a submatrix", &x->U));
+        TULLE_CALL(tulle__alloc((size_t)(n * b), sizeof *x->W, "columns of a submatrix", &x->W));
     }
-    TULLE_TRY(tulle__alloc((size_t)x->lwork, size, "work space of a submatrix", &x->work));
-    TULLE_TRY(tulle__alloc((size_t)x->liwork, sizeof *x->iwork, "work space of a submatrix", &x->iwork));
-    TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
-    TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->part));
-    TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->Y, "columns of a submatrix", &x->Y));
-    TULLE_TRY(tulle__alloc((size_t)(tulle__step_room(n, b) + n * b), sizeof *x->room, "columns of a step", &x->room));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->diagonal, "a tridiagonal matrix", &x->diagonal));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->off, "a tridiagonal matrix", &x->off));
-    TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->d));
-    TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->e));
-    TULLE_TRY(tulle__alloc((size_t)n, size, "reflectors", &x->tau));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->lambda, "eigenvalues", &x->lambda));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->value, "eigenvalues", &x->value));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)x->lwork, size, "work space of a submatrix", &x->work));
+    TULLE_CALL(tulle__alloc((size_t)x->liwork, sizeof *x->iwork, "work space of a submatrix", &x->iwork));
+    TULLE_CALL(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
+    TULLE_CALL(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->part));
+    TULLE_CALL(tulle__alloc((size_t)(n * b), sizeof *x->Y, "columns of a submatrix", &x->Y));
+    TULLE_CALL(tulle__alloc((size_t)(tulle__step_room(n, b) + n * b), sizeof *x->room, "columns of a step", &x->room));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *x->diagonal, "a tridiagonal matrix", &x->diagonal));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *x->off, "a tridiagonal matrix", &x->off));
+    TULLE_CALL(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->d));
+    TULLE_CALL(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->e));
+    TULLE_CALL(tulle__alloc((size_t)n, size, "reflectors", &x->tau));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *x->lambda, "eigenvalues", &x->lambda));
+    return tulle__alloc((size_t)n, sizeof *x->value, "eigenvalues", &x->value);
 }
 
 void tulle__eigen_fini(tulle__eigen *x)
@@ -210,17 +207,14 @@ size_t tulle__kept_bytes(const tulle__eigen *x, int64_t n, int64_t b)
 
 tulle_status tulle__kept_init(tulle__kept *kept, const tulle__eigen *x, int64_t n, int64_t b)
 {
-    tulle_status status;
     size_t size = tulle_type_size(x->type), rows = (size_t)n;
     *kept = (tulle__kept){.A = NULL};
-    TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->A));
-    TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->V));
-    if (x->S) TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->S));
-    TULLE_TRY(tulle__alloc(rows, size, "a decomposition", &kept->tau));
-    TULLE_TRY(tulle__alloc(rows, sizeof *kept->lambda, "a decomposition", &kept->lambda));
-    TULLE_TRY(tulle__alloc(rows * (size_t)b, sizeof *kept->Y, "a decomposition", &kept->Y));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->A));
+    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->V));
+    if (x->S) TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->S));
+    TULLE_CALL(tulle__alloc(rows, size, "a decomposition", &kept->tau));
+    TULLE_CALL(tulle__alloc(rows, sizeof *kept->lambda, "a decomposition", &kept->lambda));
+    return tulle__alloc(rows * (size_t)b, sizeof *kept->Y, "a decomposition", &kept->Y);
 }
 
 void tulle__kept_fini(tulle__kept *kept)

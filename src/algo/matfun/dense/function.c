@@ -21,22 +21,19 @@ const char *tulle_function_name(tulle_function_kind kind)
 
 static tulle_status read_parameters(tulle__spec_part *part, tulle_function *f)
 {
-    tulle_status status;
     const char *keys[2] = {"mu", "kT"};
     int nkeys = f->kind == TULLE_FUNCTION_SIGN ? 1 : f->kind == TULLE_FUNCTION_FERMI ? 2 : 0;
     int64_t p = 0;
     if (f->kind == TULLE_FUNCTION_ROOT) {
         keys[0] = "p";
         nkeys = 1;
-        TULLE_TRY(tulle__spec_int(part, "p", INT32_MIN, INT32_MAX, &p));
+        TULLE_CALL(tulle__spec_int(part, "p", INT32_MIN, INT32_MAX, &p));
         f->p = (int)p;
     }
-    if (nkeys && f->kind != TULLE_FUNCTION_ROOT) TULLE_TRY(tulle__spec_real(part, "mu", -1e300, 1e300, &f->mu));
-    if (nkeys == 2) TULLE_TRY(tulle__spec_real(part, "kT", 0, 1e300, &f->kT));
-    TULLE_TRY(tulle__spec_done(part, keys, nkeys));
-    TULLE_TRY(tulle__function_check(f));
-out:
-    return status;
+    if (nkeys && f->kind != TULLE_FUNCTION_ROOT) TULLE_CALL(tulle__spec_real(part, "mu", -1e300, 1e300, &f->mu));
+    if (nkeys == 2) TULLE_CALL(tulle__spec_real(part, "kT", 0, 1e300, &f->kT));
+    TULLE_CALL(tulle__spec_done(part, keys, nkeys));
+    return tulle__function_check(f);
 }
 
 tulle_status tulle_function_parse(const char *text, tulle_function *function)
@@ -48,10 +45,8 @@ tulle_status tulle_function_parse(const char *text, tulle_function *function)
     int kind;
     TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
     TULLE_TRY(tulle__spec_parse(text, spec));
-    if (spec->nparts != 1) {
-        status = tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts);
-        goto out;
-    }
+    if (spec->nparts != 1)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts));
     TULLE_TRY(tulle__name_parse("function", spec->part[0].name, names, TULLE_FUNCTION_USER, &kind));
     f.kind = (tulle_function_kind)kind;
     TULLE_TRY(read_parameters(&spec->part[0], &f));

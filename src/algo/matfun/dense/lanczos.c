@@ -41,21 +41,18 @@ static void fini(struct lanczos *l)
 /* Without a function many vectors are not kept: Ritz values then repeat, but their weights together stay. */
 static tulle_status init(struct lanczos *l, const tulle_mat *A, const tulle_function *function, int steps)
 {
-    tulle_status status;
     int64_t n = A->layout->m;
     *l = (struct lanczos){.A = A, .function = function, .n = n, .most = n < steps ? (int)n : steps};
     size_t most = (size_t)l->most + 1;
     l->ring = function || (int64_t)most * n <= KEPT_MOST ? (int)most : 3;
-    TULLE_TRY(tulle__alloc((size_t)l->ring * (size_t)n, sizeof *l->V, "Lanczos vectors", &l->V));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->zeros, "a vector", &l->zeros));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->sums, "a vector", &l->sums));
-    TULLE_TRY(tulle__alloc(most * most, sizeof *l->Z, "a tridiagonal matrix", &l->Z));
+    TULLE_CALL(tulle__alloc((size_t)l->ring * (size_t)n, sizeof *l->V, "Lanczos vectors", &l->V));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->zeros, "a vector", &l->zeros));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->sums, "a vector", &l->sums));
+    TULLE_CALL(tulle__alloc(most * most, sizeof *l->Z, "a tridiagonal matrix", &l->Z));
     double **const vector[] = {&l->diagonal, &l->off, &l->d, &l->e, &l->value, &l->weight, &l->last};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
-        TULLE_TRY(tulle__alloc_zero(most, sizeof **vector[k], "a tridiagonal matrix", vector[k]));
-    TULLE_TRY(tulle__alloc(2 * most, sizeof *l->work, "work space", &l->work));
-out:
-    return status;
+        TULLE_CALL(tulle__alloc_zero(most, sizeof **vector[k], "a tridiagonal matrix", vector[k]));
+    return tulle__alloc(2 * most, sizeof *l->work, "work space", &l->work);
 }
 
 static double dot(int64_t n, const double *x, const double *y)
@@ -99,16 +96,15 @@ static tulle_status apply(const struct lanczos *l, const double *x, double *y)
     memset(y, 0, (size_t)l->n * sizeof *y);
     if (A->kind != TULLE_VBSR || A->symmetry != TULLE_GENERAL)
         return tulle__mat_apply(A, TULLE_OP_N, x, l->zeros, y, l->sums, &longest, NULL);
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j) || !A->directory[tulle__tile_index(A, i, j)].place.length) continue;
-            tulle_tile t = tulle__tile_in_place(A, i, j);
-            t.type = A->type;
-            for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
-                const int64_t b = layout->row_blocks.first[i] + r;
-                apply_row(&t, r, cut[b + 1] - cut[b], cut + layout->col_blocks.first[j], x, y + cut[b]);
-            }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        if (!A->directory[tulle__tile_index(A, i, j)].place.length) continue;
+        tulle_tile t = tulle__tile_in_place(A, i, j);
+        t.type = A->type;
+        for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
+            const int64_t b = layout->row_blocks.first[i] + r;
+            apply_row(&t, r, cut[b + 1] - cut[b], cut + layout->col_blocks.first[j], x, y + cut[b]);
         }
+    }
     for (int64_t at = 0; at < l->n && status == TULLE_OK; at += PIECE)
         status = tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(l->n - at < PIECE ? l->n - at : PIECE), y + at);
     return status;
@@ -122,8 +118,7 @@ static tulle_status advance(struct lanczos *l, bool *over)
 {
     int k = l->steps, first = l->ring > l->most ? 0 : k > 0 ? k - 1 : 0;
     double *v = vector(l, k), *next = vector(l, k + 1), before = 0;
-    tulle_status status = apply(l, v, next);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(apply(l, v, next));
     before = sqrt(dot(l->n, next, next));
     l->diagonal[k] = dot(l->n, v, next);
     for (int twice = 0; twice < 2; twice++)
@@ -153,8 +148,7 @@ static tulle_status decompose(struct lanczos *l, int n)
 static tulle_status decompose(struct lanczos *l, int n)
 {
     double *T = NULL;
-    tulle_status status = tulle__alloc_zero((size_t)n * (size_t)n, sizeof *T, "a tridiagonal matrix", &T);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)n * (size_t)n, sizeof *T, "a tridiagonal matrix", &T));
     for (int i = 0; i < n; i++) {
         T[i * n + i] = l->d[i];
         if (i + 1 < n) T[i * n + i + 1] = l->e[i];
@@ -172,8 +166,7 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     double square = 0, rest = 0;
     memcpy(l->d, l->diagonal, (size_t)n * sizeof *l->d);
     memcpy(l->e, l->off, (size_t)n * sizeof *l->e);
-    tulle_status status = decompose(l, n);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(decompose(l, n));
     (void)tulle__function_values(l->function, TULLE_F64, n, l->d, l->value);
     l->amplification = tulle__function_amplification(l->function, n, l->d, l->value, NULL);
     memcpy(l->last, l->weight, (size_t)n * sizeof *l->last);
@@ -294,8 +287,7 @@ static tulle_status weigh(struct lanczos *l, double mu, bool exact, struct weigh
     const int n = l->steps, at = w->count++ % STEPS_CONFIRMED;
     memcpy(l->d, l->diagonal, (size_t)n * sizeof *l->d);
     memcpy(l->e, l->off, (size_t)n * sizeof *l->e);
-    const tulle_status status = decompose(l, n);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(decompose(l, n));
     ritz->low = ritz->over = INFINITY;
     ritz->high = ritz->under = -INFINITY;
     w->below[at] = w->above[at] = 0;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/host/blas_names.h"
 #include "base/memory.h"
+#include "tile/element.h"
 
 #ifdef TULLE_HAVE_LAPACK
 void dstebz_(const char *range, const char *order, const int *n, const double *vl, const double *vu, const int *il,
@@ -47,29 +48,25 @@ static void pack(char *full, char *to, int64_t n, size_t size, bool back)
 
 tulle_status tulle__reduction_init(tulle__reduction *r, const tulle__eigen *x, int64_t n, int64_t b, bool reflectors)
 {
-    tulle_status status;
     size_t rows = (size_t)n, columns = (size_t)(n * b), size = tulle_type_size(x->type);
     *r = (tulle__reduction){.n = n, .b = b};
-    TULLE_TRY(tulle__alloc(rows, sizeof *r->d, "a tridiagonal matrix", &r->d));
-    TULLE_TRY(tulle__alloc(rows, sizeof *r->e, "a tridiagonal matrix", &r->e));
-    TULLE_TRY(tulle__alloc(columns, sizeof *r->Y, "columns of a tridiagonal matrix", &r->Y));
-    if (x->S) TULLE_TRY(tulle__alloc(columns, sizeof *r->W, "columns of a tridiagonal matrix", &r->W));
+    TULLE_CALL(tulle__alloc(rows, sizeof *r->d, "a tridiagonal matrix", &r->d));
+    TULLE_CALL(tulle__alloc(rows, sizeof *r->e, "a tridiagonal matrix", &r->e));
+    TULLE_CALL(tulle__alloc(columns, sizeof *r->Y, "columns of a tridiagonal matrix", &r->Y));
+    if (x->S) TULLE_CALL(tulle__alloc(columns, sizeof *r->W, "columns of a tridiagonal matrix", &r->W));
     memcpy(r->d, x->diagonal, rows * sizeof *r->d);
     if (n > 1) memcpy(r->e, x->off, (rows - 1) * sizeof *r->e);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < b; c++)
-            r->Y[i * b + c] =
-                x->type == TULLE_F32 ? (double)((const float *)x->X)[c * n + i] : ((const double *)x->X)[c * n + i];
+        for (int64_t c = 0; c < b; c++) r->Y[i * b + c] = tulle__element(x->type, x->X, c * n + i);
     if (x->S) memcpy(r->W, x->W, columns * sizeof *r->W);
-    if (!reflectors) goto out;
-    TULLE_TRY(tulle__alloc(packed(n), size, "reflectors", &r->A));
-    TULLE_TRY(tulle__alloc(rows, size, "reflectors", &r->tau));
-    if (x->S) TULLE_TRY(tulle__alloc(packed(n), size, "a Cholesky factor", &r->S));
+    if (!reflectors) return TULLE_OK;
+    TULLE_CALL(tulle__alloc(packed(n), size, "reflectors", &r->A));
+    TULLE_CALL(tulle__alloc(rows, size, "reflectors", &r->tau));
+    if (x->S) TULLE_CALL(tulle__alloc(packed(n), size, "a Cholesky factor", &r->S));
     pack(x->A, r->A, n, size, false);
     if (x->S) pack(x->S, r->S, n, size, false);
     memcpy(r->tau, x->tau, rows * size);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__reduction_fini(tulle__reduction *r)
@@ -153,16 +150,14 @@ static double cut_of(const tulle__gap *gap, double mu)
 
 tulle_status tulle__reduction_step(tulle__reduction *r, tulle__eigen *x, double mu, bool *done)
 {
-    tulle_status status = TULLE_OK;
     *done = false;
     if (!r->n) return TULLE_OK;
-    if (!r->Z) TULLE_TRY(tulle__alloc((size_t)(r->n * r->b), sizeof *r->Z, "columns of a step", &r->Z));
+    if (!r->Z) TULLE_CALL(tulle__alloc((size_t)(r->n * r->b), sizeof *r->Z, "columns of a step", &r->Z));
     x->gap = r->gap = tulle__gap_of(r->n, r->d, r->e, mu);
     double near = 1e-10 * fmax(fabs(r->gap.least), fabs(r->gap.most));
     *done = mu - r->gap.below > near && r->gap.above - mu > near &&
             take_step(r, cut_of(&r->gap, mu), &r->gap, r->Z, x->room, x->sums);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 #ifdef TULLE_HAVE_LAPACK

@@ -151,28 +151,25 @@ static tulle__device_eigen task_of(const tulle__eigen_batch *batch)
 
 static tulle_status find_room(tulle__eigen_batch *batch, bool *fits)
 {
-    tulle_status status;
     tulle__device *device = batch->owner->device;
     size_t bytes = 0;
-    TULLE_TRY(find_buffer(device, batch->bytes, &batch->data, fits));
+    TULLE_CALL(find_buffer(device, batch->bytes, &batch->data, fits));
     if (!*fits) return TULLE_OK;
     tulle__device_eigen task = task_of(batch);
-    TULLE_TRY(device->ops->eigen_bytes(device, &task, &bytes));
-    if (bytes) TULLE_TRY(find_buffer(device, bytes, &batch->work, fits));
-out:
-    return status;
+    TULLE_CALL(device->ops->eigen_bytes(device, &task, &bytes));
+    if (bytes) TULLE_CALL(find_buffer(device, bytes, &batch->work, fits));
+    return TULLE_OK;
 }
 
 static tulle_status find_host(tulle__eigen_batch *batch)
 {
-    tulle_status status = TULLE_OK;
     tulle__device *device = batch->owner->device;
     size_t doubles = 0;
     if (batch->host_bytes < batch->bytes) {
         device->ops->host_free(device, batch->host);
         batch->host = NULL;
         batch->host_bytes = 0;
-        TULLE_TRY(device->ops->host_new(device, batch->bytes, "submatrices for a device", &batch->host));
+        TULLE_CALL(device->ops->host_new(device, batch->bytes, "submatrices for a device", &batch->host));
         batch->host_bytes = batch->bytes;
     }
     for (int k = 0; k < batch->count; k++)
@@ -181,11 +178,10 @@ static tulle_status find_host(tulle__eigen_batch *batch)
         tulle__free(batch->doubles);
         batch->doubles = NULL;
         batch->room = 0;
-        TULLE_TRY(tulle__alloc(doubles, sizeof *batch->doubles, "eigenvalues", &batch->doubles));
+        TULLE_CALL(tulle__alloc(doubles, sizeof *batch->doubles, "eigenvalues", &batch->doubles));
         batch->room = doubles;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void share_doubles(tulle__eigen_batch *batch)
@@ -206,7 +202,6 @@ static void share_doubles(tulle__eigen_batch *batch)
 tulle_status tulle__eigen_batch_begin(
     tulle__eigen_batch *batch, tulle_type type, bool pair, int count, const int64_t (*shape)[2], bool *fits)
 {
-    tulle_status status;
     batch->type = type;
     batch->pair = pair;
     batch->count = count;
@@ -218,13 +213,12 @@ tulle_status tulle__eigen_batch_begin(
         if (shape[k][0] > batch->n) batch->n = shape[k][0];
     }
     lay_out(batch); /* how many bytes */
-    TULLE_TRY(find_room(batch, fits));
+    TULLE_CALL(find_room(batch, fits));
     if (!*fits) return TULLE_OK;
-    TULLE_TRY(find_host(batch));
+    TULLE_CALL(find_host(batch));
     lay_out(batch);
     share_doubles(batch);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__eigen_batch_drop(tulle__eigen_batch *batch)

@@ -16,7 +16,6 @@
 #include <tulle/report.h>
 
 #include "algo/matfun/dense/eigen.h"
-#include "comm/comm.h"
 #include "device/device.h"
 
 enum { TULLE__EIGEN_BATCHES = 2, TULLE__EIGEN_BATCH_MOST = 64 };
@@ -55,7 +54,7 @@ typedef struct tulle__eigen_device {
 tulle_status tulle__eigen_device_new(tulle_comm *comm, const char *spec, tulle__eigen_device **out);
 void tulle__eigen_device_free(tulle__eigen_device *d); /* NULL is allowed */
 
-/* Its work since it was opened. */
+/* Work of the device since it was opened. */
 tulle_device_work tulle__eigen_device_work(const tulle__eigen_device *d);
 
 /*

@@ -32,38 +32,30 @@ static tulle_status set_frontier(const tulle__levels *s)
 static tulle_status reach(tulle__levels *s, bool up, double end, double number)
 {
     tulle__spectrum *x = s->x;
-    tulle_status status = TULLE_OK;
     for (double more = 8;; more *= 2) {
         double *edge = up ? &x->high : &x->low, sum, place, levels;
-        TULLE_TRY(tulle__spectrum_count(x, *edge, &sum));
+        TULLE_CALL(tulle__spectrum_count(x, *edge, &sum));
         if (up ? sum >= number || *edge >= end : sum < number || *edge <= end) break;
-        TULLE_TRY(tulle__levels_place(s, *edge, end, more, &place, &levels));
-        TULLE_TRY(tulle__levels_widen(s, up ? x->low : place, up ? place : x->high));
+        TULLE_CALL(tulle__levels_place(s, *edge, end, more, &place, &levels));
+        TULLE_CALL(tulle__levels_widen(s, up ? x->low : place, up ? place : x->high));
         tulle__levels_base(s);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__frontier_reach(tulle__levels *s)
 {
     double ends[2];
-    tulle_status status;
     tulle__levels_base(s);
-    TULLE_TRY(set_frontier(s));
-    TULLE_TRY(tulle__levels_ends(s, ends));
+    TULLE_CALL(set_frontier(s));
+    TULLE_CALL(tulle__levels_ends(s, ends));
     s->bare = true;
-    TULLE_TRY(reach(s, false, ends[0], s->x->frontier[0]));
-    TULLE_TRY(reach(s, true, ends[1], s->x->frontier[1]));
-out:
-    return status;
+    TULLE_CALL(reach(s, false, ends[0], s->x->frontier[0]));
+    return reach(s, true, ends[1], s->x->frontier[1]);
 }
 
 tulle_status tulle__frontier_find(const tulle__spectrum *x, double *below, double *above)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__spectrum_level(x, x->frontier[0], below));
-    TULLE_TRY(tulle__spectrum_level(x, x->frontier[1], above));
-out:
-    return status;
+    TULLE_CALL(tulle__spectrum_level(x, x->frontier[0], below));
+    return tulle__spectrum_level(x, x->frontier[1], above);
 }

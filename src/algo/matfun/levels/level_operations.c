@@ -17,20 +17,17 @@ struct run {
 
 static tulle_status work(void *arg, int thread, int nthreads)
 {
-    tulle_status status = TULLE_OK;
     struct run *run = arg;
     tulle__levels *s = run->s;
-    double *room = NULL;
+    TULLE__SCOPED double *room = NULL;
     (void)thread, (void)nthreads;
-    TULLE_TRY(tulle__alloc((size_t)run->room, sizeof *room, "columns of a step", &room));
+    TULLE_CALL(tulle__alloc((size_t)run->room, sizeof *room, "columns of a step", &room));
     for (;;) {
         int64_t k = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
         if (k >= s->x->submatrices) break;
-        if (tulle__levels_kept(s, k)) TULLE_TRY(run->op(s, k, room));
+        if (tulle__levels_kept(s, k)) TULLE_CALL(run->op(s, k, room));
     }
-out:
-    tulle__free(room);
-    return status;
+    return TULLE_OK;
 }
 
 /* op on all kept submatrices. Local. */
@@ -87,22 +84,19 @@ static tulle_status extend(tulle__levels *s, int64_t k, double *room)
 /* Traces at the anchor from those at `from`, by the levels in between. */
 static tulle_status move_by_levels(tulle__levels *s, int64_t k)
 {
-    tulle_status status;
     const tulle__reduction *r = &s->reduction[k];
-    double *level = NULL, *weight = NULL, sign = s->to > s->from ? 1 : -1;
+    TULLE__SCOPED double *level = NULL, *weight = NULL;
+    double sign = s->to > s->from ? 1 : -1;
     int64_t levels;
-    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
-    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *weight, "levels", &weight));
-    TULLE_TRY(
+    TULLE_CALL(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
+    TULLE_CALL(tulle__alloc((size_t)r->n, sizeof *weight, "levels", &weight));
+    TULLE_CALL(
         tulle__reduction_levels(r, fmin(s->from, s->to), fmax(s->from, s->to), r->n, level, weight, &levels, NULL));
     for (int64_t i = 0; i < levels; i++) {
         s->at[k].sums[0] += sign * weight[i];
         s->at[k].sums[1] += sign * weight[i] * level[i];
     }
-out:
-    tulle__free(level);
-    tulle__free(weight);
-    return status;
+    return TULLE_OK;
 }
 
 /* The anchor from `from` to `to`. */
@@ -124,7 +118,7 @@ static tulle_status move(tulle__levels *s, int64_t k, double *room)
 
 /* ---- sums of all PEs ---- */
 
-tulle_status tulle__levels_between(tulle__levels *s, double a, double b, double *levels)
+static tulle_status levels_between(tulle__levels *s, double a, double b, double *levels)
 {
     const tulle__spectrum *x = s->x;
     s->from = a;
@@ -187,10 +181,10 @@ tulle_status tulle__levels_place(
 {
     double near = from, far = end, width = fabs(end - from);
     *place = end;
-    tulle_status status = tulle__levels_between(s, from, end, levels);
+    tulle_status status = levels_between(s, from, end, levels);
     while (status == TULLE_OK && *levels > 4 * wanted && fabs(far - near) > 1e-7 * width) {
         double middle = near + (far - near) * DIVIDE, before;
-        status = tulle__levels_between(s, from, middle, &before);
+        status = levels_between(s, from, middle, &before);
         if (before < wanted) {
             near = middle;
         } else {

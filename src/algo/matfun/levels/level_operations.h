@@ -34,9 +34,6 @@ static inline bool tulle__levels_kept(const tulle__levels *s, int64_t k)
 /* Bounds of all levels. Collective. */
 tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2]);
 
-/* Number of levels between a and b. Collective, agreed. */
-tulle_status tulle__levels_between(tulle__levels *s, double a, double b, double *levels);
-
 /*
  * A place between `from` and `end` with `wanted` to 4 times as many levels before it; `end` if there are fewer.
  * Collective, agreed.

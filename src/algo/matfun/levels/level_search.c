@@ -214,9 +214,9 @@ static double middle_below(const tulle__reduction *r, int64_t level, double low,
 
 tulle_status tulle__level_guess(const tulle__reduction *r, double states, double *mu)
 {
-    tulle_status status;
-    double *room = NULL, low = INFINITY, high = -INFINITY, best = INFINITY, weight = (double)r->b / (double)r->n;
-    TULLE_TRY(tulle__alloc((size_t)tulle__reduction_room(r), sizeof *room, "columns of a step", &room));
+    TULLE__SCOPED double *room = NULL;
+    double low = INFINITY, high = -INFINITY, best = INFINITY, weight = (double)r->b / (double)r->n;
+    TULLE_CALL(tulle__alloc((size_t)tulle__reduction_room(r), sizeof *room, "columns of a step", &room));
     for (int64_t i = 0; i < r->n; i++) {
         double radius = (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0);
         low = fmin(low, r->d[i] - radius);
@@ -228,7 +228,7 @@ tulle_status tulle__level_guess(const tulle__reduction *r, double states, double
     bool apart = around.above - around.below > 1e-9 * fmax(fabs(low), fabs(high));
     if (apart && 4 * r->b >= r->n) {
         *mu = next;
-        goto out;
+        return TULLE_OK;
     }
     for (int step = 0; step < 24 && low < high && best > weight / 2; step++) {
         double middle = step || !apart ? low + (high - low) / 2 : next, sums[2];
@@ -243,7 +243,5 @@ tulle_status tulle__level_guess(const tulle__reduction *r, double states, double
         else
             high = gap.below;
     }
-out:
-    tulle__free(room);
-    return status;
+    return TULLE_OK;
 }

@@ -9,20 +9,17 @@
 
 tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t more, const int64_t *rows)
 {
-    tulle_status status;
     int64_t count = x->submatrices + more;
-    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
-    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
+    TULLE_CALL(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
+    TULLE_CALL(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
     if (!x->submatrices) x->first[0] = 0;
     for (int64_t k = 0; k < more; k++) {
         x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + rows[k];
         x->rows[x->submatrices + k] = 0;
     }
     x->submatrices = count;
-    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->level, "levels of submatrices", &x->level));
-    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->weight, "levels of submatrices", &x->weight));
-out:
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)x->first[count], sizeof *x->level, "levels of submatrices", &x->level));
+    return tulle__realloc((size_t)x->first[count], sizeof *x->weight, "levels of submatrices", &x->weight);
 }
 
 void tulle__spectrum_fini(tulle__spectrum *x)
@@ -59,7 +56,8 @@ tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupat
     return tulle_comm_reduce_real(x->comm, TULLE_SUM, 2, sums);
 }
 
-tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
+/* The levels next to mu: the highest below and the lowest from it on. Collective. */
+static tulle_status spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
 {
     double gap[2] = {-INFINITY, -INFINITY};
     for (int64_t k = 0; k < x->submatrices; k++)
@@ -100,26 +98,24 @@ static tulle__occupation up_to(double mu)
 /* Levels near `level` are filled in part. The bounds have a distance, as levels are known up to rounding only. */
 static tulle_status fill_in_part(const tulle__spectrum *x, double states, double level, tulle__occupation *o)
 {
-    tulle_status status;
     double under[2], over[2], low = level - x->tolerance, high = level + x->tolerance;
     if (x->bracketed) {
         low = fmax(low, x->low);
         high = fmin(high, x->high);
     }
     tulle__occupation below = up_to(fmin(low, nextafter(level, -INFINITY))), up = up_to(high);
-    TULLE_TRY(tulle__spectrum_sums(x, &below, under));
-    TULLE_TRY(tulle__spectrum_sums(x, &up, over));
+    TULLE_CALL(tulle__spectrum_sums(x, &below, under));
+    TULLE_CALL(tulle__spectrum_sums(x, &up, over));
     *o = (tulle__occupation){.mu = level, .low = below.mu, .high = up.high};
     o->part = fmin(1, fmax(0, (states - under[0]) / (over[0] - under[0])));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* A plateau of N, where the spectrum has no levels. */
 static tulle_status in_gap(const tulle__spectrum *x, double mu, tulle__occupation *o)
 {
     double below, above;
-    tulle_status status = tulle__spectrum_gap(x, mu, &below, &above);
+    tulle_status status = spectrum_gap(x, mu, &below, &above);
     *o = tulle__occupation_at(isfinite(below) && isfinite(above) ? below + (above - below) / 2 : mu, 0);
     o->part = 0;
     return status;
@@ -134,8 +130,7 @@ static tulle_status bisect(const tulle__spectrum *x, double states, double *low,
         double middle = *low + (*high - *low) / 2;
         if (middle <= *low || middle >= *high) break;
         const tulle__occupation at = up_to(middle);
-        tulle_status status = tulle__spectrum_sums(x, &at, sums);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__spectrum_sums(x, &at, sums));
         *(sums[0] < states ? low : high) = middle;
     }
     return TULLE_OK;
@@ -203,7 +198,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     TULLE_TRY(tulle__spectrum_sums(x, &before, sums));
     double under = sums[0];
     TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
-    TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
+    TULLE_TRY(spectrum_gap(x, step.high, &below, &above));
     double missing = states - under, jump = sums[0] - under;
     *o = step;
     bool flat = fabs(sums[0] - states) <= slack, alone = above - high > 2 * x->tolerance;
@@ -242,24 +237,22 @@ static tulle_status levels_within(const tulle__spectrum *x, double low, double h
 tulle_status tulle__spectrum_level(const tulle__spectrum *x, double number, double *level)
 {
     double low = x->low, high = x->high, first, last, sum;
-    tulle_status status;
     *level = INFINITY;
-    TULLE_TRY(tulle__spectrum_count(x, high, &sum));
-    if (!(sum >= number)) goto out;
+    TULLE_CALL(tulle__spectrum_count(x, high, &sum));
+    if (!(sum >= number)) return TULLE_OK;
     *level = -INFINITY;
-    TULLE_TRY(tulle__spectrum_count(x, low, &sum));
-    if (sum >= number) goto out;
+    TULLE_CALL(tulle__spectrum_count(x, low, &sum));
+    if (sum >= number) return TULLE_OK;
     for (;;) {
-        TULLE_TRY(levels_within(x, low, high, &first, &last));
+        TULLE_CALL(levels_within(x, low, high, &first, &last));
         *level = last;
         if (!(first < last)) break;
         double middle = first + (last - first) / 2;
         if (middle >= last) middle = first;
-        TULLE_TRY(tulle__spectrum_count(x, middle, &sum));
+        TULLE_CALL(tulle__spectrum_count(x, middle, &sum));
         *(sum >= number ? &high : &low) = middle;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states)

@@ -48,9 +48,6 @@ tulle__occupation tulle__occupation_at(double mu, double kT);
 /* sums[0] = trace of the function, sums[1] = trace of level times function; of all PEs. Collective. */
 tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupation *o, double sums[2]);
 
-/* The levels next to mu: the highest below and the lowest from it on. Collective. */
-tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above);
-
 /* N up to mu: the weights of all levels until there. Collective. */
 tulle_status tulle__spectrum_count(const tulle__spectrum *x, double mu, double *number);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "mat/algebra/block_sum.h"
+#include "tile/element.h"
 
 /* ---- steps ---- */
 
@@ -77,15 +78,19 @@ bool tulle__iterations_diverge(const tulle__iterations *it)
     return !(it->residual < 1e3);
 }
 
-tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm)
+/*
+ * After a step that is not the last: TULLE_ERR_CONVERGENCE if the remaining steps, by the forecast's proportions and
+ * the measured time of the last one, take longer than the other method, and more than a twentieth of the latter's time
+ * is spent, or a tenth would be in the next step. So a wrong forecast costs that much. Collective, agreed.
+ */
+static tulle_status iterations_afford(tulle__iterations *it, tulle_comm *comm)
 {
     const tulle__forecast *f = it->forecast;
     if (!f) return TULLE_OK;
     const int64_t now = tulle__now(comm);
     double spent[2] = {(double)(now - it->begun) * 1e-9, (double)(now - it->last) * 1e-9};
     it->last = now;
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent)));
     double next = spent[1], rest = spent[1] * (1 + it->count / 4.); /* beyond the forecast */
     if (it->count < f->steps) {
         const double rate = spent[1] / f->step[it->count - 1];
@@ -133,11 +138,7 @@ static tulle_status multiply(
     if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, &report);
     tulle_product_free(product);
     it->flops += (double)report.flops;
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, C);
 }
 
 tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
@@ -155,8 +156,7 @@ tulle_status tulle__add_to(tulle_mat **A, double alpha, double beta, const tulle
 {
     tulle_mat *sum = NULL;
     const tulle__terms t = {.alpha = alpha, .beta = beta, .gamma = gamma};
-    tulle_status status = tulle__block_sum(&t, *A, B, &sum);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__block_sum(&t, *A, B, &sum));
     tulle_mat_free(*A);
     *A = sum;
     return TULLE_OK;
@@ -168,16 +168,7 @@ tulle_status tulle__combination(int n, const double *factor, const tulle_mat *co
     const tulle__terms first = {.alpha = factor[0], .beta = n > 1 ? factor[1] : 0, .gamma = gamma};
     tulle_status status = tulle__block_sum(&first, term[0], term[n > 1], &sum);
     for (int k = 2; k < n && status == TULLE_OK; k++) status = tulle__add_to(&sum, 1, factor[k], term[k], 0);
-    if (status == TULLE_OK)
-        *C = sum;
-    else
-        tulle_mat_free(sum);
-    return status;
-}
-
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+    return tulle__mat_or_free(status, sum, C);
 }
 
 static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
@@ -189,7 +180,7 @@ static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
             while (f < y->rowptr[r + 1] && y->colind[f] < x->colind[e]) f++;
             if (f == y->rowptr[r + 1] || y->colind[f] != x->colind[e]) continue;
             for (int64_t k = 0; k < x->offset[e + 1] - x->offset[e]; k++)
-                sum += value(x, x->offset[e] + k) * value(y, y->offset[f] + k);
+                sum += tulle__tile_element(x, x->offset[e] + k) * tulle__tile_element(y, y->offset[f] + k);
         }
     }
     return sum;
@@ -290,7 +281,7 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
         status = sign_step(it, order, mu, X);
         /* the step takes y to less than y^order; not so where filters or rounding limit it */
         done = tulle__iterations_ended(it, *X, pow(it->bound, order), &fast);
-        if (status == TULLE_OK && !done) status = tulle__iterations_afford(it, (*X)->comm);
+        if (status == TULLE_OK && !done) status = iterations_afford(it, (*X)->comm);
     }
     return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
 }
@@ -376,21 +367,16 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     double norm = 0;
     bool last = false;
     tulle_mat *M = NULL, *root = NULL;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm));
     double scale = norm > 0 ? 2 * norm / (p + 1) : 1, c = pow(scale, 1.0 / p);
     const double factor = 1 / scale;
-    status = tulle__combination(1, &factor, &A, 0, &M);
+    tulle_status status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
-        if (status == TULLE_OK && !last) status = tulle__iterations_afford(it, A->comm);
+        if (status == TULLE_OK && !last) status = iterations_afford(it, A->comm);
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
     tulle_mat_free(M);
-    if (status == TULLE_OK)
-        *X = root;
-    else
-        tulle_mat_free(root);
-    return status;
+    return tulle__mat_or_free(status, root, X);
 }

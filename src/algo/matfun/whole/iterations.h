@@ -69,13 +69,6 @@ bool tulle__iterations_ended(
 /* True if the residual has grown beyond all that converges, or is not a number. */
 bool tulle__iterations_diverge(const tulle__iterations *it);
 
-/*
- * After a step that is not the last: TULLE_ERR_CONVERGENCE if the remaining steps, by the forecast's proportions and
- * the measured time of the last one, take longer than the other method, and more than a twentieth of the latter's time
- * is spent, or a tenth would be in the next step. So a wrong forecast costs that much. Collective, agreed.
- */
-tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm);
-
 /* TULLE_ERR_CONVERGENCE, with the last residual, on all PEs. */
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint);
 

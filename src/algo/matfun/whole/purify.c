@@ -14,7 +14,6 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/dense/function.h"
-#include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
@@ -70,19 +69,17 @@ static bool counts(const struct purification *p)
 static tulle_status choose(const struct purification *p, const tulle_mat *square, double sum, struct polynomial *step)
 {
     double square_sum = 0, cube = 0, fourth = 0, states = p->method->states;
-    tulle_status status = TULLE_OK;
     *step = (struct polynomial){.kind = CUBIC};
     if (p->method->method == TULLE_DENSITY_TC2) step->kind = sum > states ? SQUARE : DOUBLE;
     if (p->method->method != TULLE_DENSITY_TRS4) return TULLE_OK;
-    TULLE_TRY(tulle__trace(square, &square_sum));
-    TULLE_TRY(tulle__inner_product(square, p->P, &cube));
-    TULLE_TRY(tulle__inner_product(square, square, &fourth));
+    TULLE_CALL(tulle__trace(square, &square_sum));
+    TULLE_CALL(tulle__inner_product(square, p->P, &cube));
+    TULLE_CALL(tulle__inner_product(square, square, &fourth));
     double F = 4 * cube - 3 * fourth, G = square_sum - 2 * cube + fourth;
     double g = G > 1e-14 * (1 + fabs(sum)) ? (states - F) / G : 3;
     step->kind = g < 0 ? SQUARE : g > 6 ? DOUBLE : QUARTIC;
     step->g = g;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* *next = the step's polynomial of P. Collective, agreed. */
@@ -150,8 +147,7 @@ static tulle_status begin(struct purification *p, const tulle_mat *K)
 {
     double row = 0, factor;
     bool sign = p->method->method == TULLE_DENSITY_NEWTON_SCHULZ;
-    tulle_status status = tulle_mat_norm(K, TULLE_NORM_INFINITY, &row);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(K, TULLE_NORM_INFINITY, &row));
     p->center = counts(p) ? 0 : p->method->mu;
     /* wider than the levels: one at a bound would be a fixed point of every polynomial */
     double beyond = row + fabs(p->center) > 0 ? 1.01 * (row + fabs(p->center)) : 1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* ---- layouts ---- */
@@ -34,7 +35,7 @@ static double square(const tulle_tile *from, int64_t e, tulle_gidx height, bool 
     double sum = 0;
     for (int64_t k = 0; k < count; k++) {
         int64_t at = from->offset[e] + (transposed ? k % height * width + k / height : k);
-        double x = from->type == TULLE_F32 ? (double)((const float *)from->val)[at] : ((const double *)from->val)[at];
+        double x = tulle__tile_element(from, at);
         sum += x * x;
     }
     return sum;
@@ -94,7 +95,6 @@ static void copy_rows(const tulle_tile *from, tulle_gidx first_row, int64_t bloc
 
 static tulle_status copy_tiles(const tulle_mat *A, const struct choice *choice, tulle_mat *to)
 {
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++) {
         int64_t blocks, nnz, rows = tulle__tile_block_rows(A, i);
         tulle_gidx first = A->layout->row_blocks.first[i];
@@ -105,11 +105,10 @@ static tulle_status copy_tiles(const tulle_mat *A, const struct choice *choice, 
         if (!A->directory[tulle__tile_index(A, i, 0)].place.length) from.rowptr = NULL;
         copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, NULL, &blocks, &nnz);
         if (!blocks) continue;
-        TULLE_TRY(tulle__mat_place_blocks(to, i, 0, blocks, nnz, &tile));
+        TULLE_CALL(tulle__mat_place_blocks(to, i, 0, blocks, nnz, &tile));
         copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, &tile, &blocks, &nnz);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice, tulle_mat **copy)
@@ -118,12 +117,7 @@ static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice,
     tulle_status status = tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made);
     if (status == TULLE_OK) status = copy_tiles(A, choice, made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *copy = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }
 
 static int64_t count_missing(const tulle_mat *A)
@@ -160,10 +154,9 @@ tulle_status tulle__row_tiles(const tulle_mat *A, double filter, tulle_mat **row
 {
     tulle_mat *moved = NULL;
     *rows = NULL;
-    tulle_status status = suit_rows(A, &moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(suit_rows(A, &moved));
     *inserted = count_missing(moved ? moved : A);
-    status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
+    tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
     if (status == TULLE_OK && !*inserted && filter <= 0) {
         *rows = moved;
         return TULLE_OK;
@@ -193,8 +186,7 @@ static void refill_tile(const tulle_tile *from, const tulle_own_tile *to)
 tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
 {
     tulle_mat *moved = NULL;
-    tulle_status status = suit_rows(A, &moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(suit_rows(A, &moved));
     const tulle_mat *source = moved ? moved : A;
     for (int i = 0; i < rows->layout->mt; i++) {
         int64_t index = tulle__tile_index(rows, i, 0);
@@ -204,7 +196,7 @@ tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
         if (!source->directory[index].place.length) from.rowptr = NULL;
         refill_tile(&from, &to);
     }
-    status = tulle_comm_agree(A->comm, TULLE_OK); /* before other PEs read it */
+    tulle_status status = tulle_comm_agree(A->comm, TULLE_OK); /* before other PEs read it */
     tulle_mat_free(moved);
     return status;
 }
@@ -227,10 +219,5 @@ tulle_status tulle__like(const tulle_mat *A, tulle_mat **copy)
         memset(to.val, 0, (size_t)from.nnz * tulle_type_size(from.type));
     }
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *copy = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }

@@ -6,7 +6,6 @@
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
@@ -56,18 +55,13 @@ static tulle_status step_of(tulle__iterations *it, int order, const tulle_functi
 {
     double row = 0;
     tulle_mat *X = NULL;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &row);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &row));
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
-    status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
+    tulle_status status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
     if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, 0, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
-    if (status == TULLE_OK)
-        *F = X;
-    else
-        tulle_mat_free(X);
-    return status;
+    return tulle__mat_or_free(status, X, F);
 }
 
 /* A^(1/p) = A X^(p - 1) for X = A^(-1/p). */
@@ -93,11 +87,7 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, co
         tulle_mat_free(X);
         X = made;
     }
-    if (status == TULLE_OK)
-        *F = X;
-    else
-        tulle_mat_free(X);
-    return status;
+    return tulle__mat_or_free(status, X, F);
 }
 
 tulle_status tulle__whole_function(tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A,

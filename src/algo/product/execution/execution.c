@@ -22,17 +22,15 @@ tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, i
 
 tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
-    tulle_status status = TULLE_OK;
     *first = 0;
     *rows = job->delegation ? job->delegation->rows : tulle__tile_csr_rows(x->plan->operands.C, job->i);
     if (!job->of) return TULLE_OK;
     /* planted: bands of other tiles A */
     const int *k = TULLE__PLANTED(stale_bands) && x->cut.row && x->cut.nk == job->nk ? x->cut.k : job->k;
-    TULLE_TRY(tulle__band_cut_for(&x->cut, job->i, job->nk, k, job->of, x->plan->operands.C->format->in_blocks, x->a));
+    TULLE_CALL(tulle__band_cut_for(&x->cut, job->i, job->nk, k, job->of, x->plan->operands.C->format->in_blocks, x->a));
     *first = x->cut.row[job->band];
     *rows = x->cut.row[job->band + job->bands] - *first;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__computed(tulle__exec *x, const char *what, int64_t start)

@@ -119,8 +119,7 @@ out:
 static tulle_status empty_tile(const tulle__spgemm_task *task, tulle__output *output)
 {
     tulle__csr_result *C = &output->result;
-    const tulle_status status = output->find(output, task->m, 0, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(output->find(output, task->m, 0, C));
     memset(C->rowptr, 0, ((size_t)task->m + 1) * sizeof *C->rowptr);
     if (C->offset) C->offset[0] = 0;
     return TULLE_OK;
@@ -152,20 +151,17 @@ static tulle_status multiply_pairs(tulle__exec *x, const tulle__run_tiles *of, i
 
 tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
     int pairs = job->nk;
     const tulle__run_tiles of = {
         .i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = output->first, .whole = output->whole};
-    TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
+    TULLE_CALL(tulle__room_for_pairs(x, job->nk + 1));
     for (int n = 0; n < job->nk; n++) {
         tulle__csr A = tulle__tile_csr(&x->a[n]);
         x->pair[n] = (tulle__spgemm_pair){
             .A = tulle__csr_rows(&A, output->first, output->rows), .B = x->b[n], .scale = x->plan->scalars.alpha};
     }
     if (output->adds_old) pairs = tulle__add_old(x, job->i, job->j, output->first, output->rows, pairs);
-    TULLE_TRY(multiply_pairs(x, of.nk ? &of : NULL, pairs, output));
-out:
-    return status;
+    return multiply_pairs(x, of.nk ? &of : NULL, pairs, output);
 }
 
 tulle_status tulle__sum_pairs(tulle__exec *x, int pairs, tulle__output *output)

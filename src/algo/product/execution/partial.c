@@ -3,7 +3,6 @@
 
 #include "algo/chain/transfer_cost.h"
 #include "base/error.h"
-#include "base/planted.h"
 #include "base/timeline.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
@@ -23,11 +22,8 @@ void tulle__inbox_fini(tulle__inbox *inbox)
 tulle_status tulle__inbox_defer(tulle__inbox *inbox, tulle__deferred panel)
 {
     tulle_status status = TULLE_OK;
-    if (inbox->ndeferred == inbox->room) {
-        int64_t room = inbox->room ? 2 * inbox->room : 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
-        inbox->room = room;
-    }
+    TULLE_TRY(
+        tulle__grow(inbox->ndeferred, &inbox->room, 64, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
     inbox->deferred[inbox->ndeferred++] = panel;
     return TULLE_OK;
 out:
@@ -107,20 +103,18 @@ tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *part
 tulle_status tulle__partial_send(
     tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length)
 {
-    tulle_status status = TULLE_OK;
     tulle__arena *arena = inbox->plan->exchange.arena;
     int64_t most = (int64_t)tulle__arena_panel_bytes(arena);
     for (int64_t at = 0; at < length || at == 0; at += most) {
         tulle__panel panel;
         int64_t piece = length - at < most ? length - at : most;
-        TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
+        TULLE_CALL(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
         tulle__kernel_begin(inbox->plan->comm);
         inbox->plan->context->kernels->copy(panel.local, block + at, (size_t)piece);
         tulle__work_copy(&inbox->work, piece);
         tulle__work_end(&inbox->work);
-        TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
+        TULLE_CALL(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
         if (length == 0) break;
     }
-out:
-    return status;
+    return TULLE_OK;
 }

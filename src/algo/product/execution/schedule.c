@@ -106,18 +106,16 @@ static int pass_job(const tulle_product *plan, tulle__job_list *list, int kind, 
 
 tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_product *plan)
 {
-    tulle_status status = TULLE_OK;
     schedule->plan = plan;
     for (int kind = LOCAL; kind <= REMOTE; kind++) {
         tulle__job_list *list = &schedule->list[kind];
-        TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *list->cursor.k, "a chain", &list->cursor.k));
+        TULLE_CALL(tulle__alloc((size_t)plan->operands.K, sizeof *list->cursor.k, "a chain", &list->cursor.k));
         rewind_list(plan, list, kind);
         for (list->jobs = 0; list->live; list->jobs++) pass_job(plan, list, kind, NULL);
         list->total = list->taken;
         rewind_list(plan, list, kind);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__schedule_fini(tulle__schedule *schedule)

@@ -15,7 +15,6 @@
 #define TULLE_PRODUCT_SCHEDULE_H
 
 #include "algo/chain/block_order.h"
-#include "algo/product/plan/plan.h"
 
 /* The jobs of one kind, in the policy's order. */
 typedef struct tulle__job_list {

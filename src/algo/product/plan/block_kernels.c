@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/plan/block_kernels.h"
 
-#include "base/error.h"
 #include "device/block_library.h"
 
 static bool reaches(const tulle__block_cuts *cuts, int64_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels multiply blocks of which sizes. */
+/* Kernels that multiply blocks, by size. */
 #ifndef TULLE_PRODUCT_BLOCK_KERNELS_H
 #define TULLE_PRODUCT_BLOCK_KERNELS_H
 

@@ -180,15 +180,13 @@ static int jobs_ahead(const tulle_gemm_blocks *s)
 tulle_status tulle__block_plan(const tulle__operands *operands, const tulle_product_options *options, int rank,
     tulle__runner *runner, tulle__block_order *order)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__block_order_init(operands, rank, order));
-    TULLE_TRY(choose_shape(options, runner, order));
+    TULLE_CALL(tulle__block_order_init(operands, rank, order));
+    TULLE_CALL(choose_shape(options, runner, order));
     if (!order->rows) return TULLE_OK;
-    TULLE_TRY(count_loads(order, runner, &order->shape));
+    TULLE_CALL(count_loads(order, runner, &order->shape));
     runner->blocks = &order->shape;
     runner->window = tulle__block_order_window(order);
     runner->ahead = order->shape.lookahead ? jobs_ahead(&order->shape) : 0;
     runner->ops->block(runner);
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/checks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -123,8 +123,7 @@ static tulle_status check_blocks(
     if (options->keep_pattern && options->phases > 1)
         return tulle__fail(TULLE_ERR_ARG, "ranges of columns of a C that keeps its pattern");
     if (options->symmetric_c) {
-        tulle_status status = check_symmetric(C, options);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(check_symmetric(C, options));
     }
     if (tulle__is_shape_only(C->comm))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "products of two matrices of blocks without their values");
@@ -160,7 +159,6 @@ static tulle_status check_kinds(
 tulle_status tulle__check_operands(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
-    tulle_status status;
     int am, ak, bk, bn;
     const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
     const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
@@ -169,20 +167,19 @@ tulle_status tulle__check_operands(
     if (A->kind == TULLE_DENSE && B->kind != TULLE_DENSE)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
-    TULLE_TRY(check_kinds(A, B, C, options));
-    TULLE_TRY(check_halves(A, B, C));
+    TULLE_CALL(check_kinds(A, B, C, options));
+    TULLE_CALL(check_halves(A, B, C));
     if (C->symmetry != TULLE_GENERAL && !options->symmetric_c) {
-        status = tulle__fail(TULLE_ERR_ARG,
+        return tulle__fail(TULLE_ERR_ARG,
             "C is half of a matrix: options.symmetric_c says that op(A) op(B) has its symmetry, or "
             "tulle_mat_to_full makes all of it");
-        goto out;
     }
     if (A->type != B->type || A->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
             tulle_type_name(B->type), tulle_type_name(C->type));
     if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
-    TULLE_TRY(tulle__mat_check_apart(C, "C", A, "A"));
-    TULLE_TRY(tulle__mat_check_apart(C, "C", B, "B"));
+    TULLE_CALL(tulle__mat_check_apart(C, "C", A, "A"));
+    TULLE_CALL(tulle__mat_check_apart(C, "C", B, "B"));
     if (a_col[ak] != b_row[bk])
         return tulle__fail(TULLE_ERR_ARG,
             "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
@@ -190,7 +187,6 @@ tulle_status tulle__check_operands(
     if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
         return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
             C->layout->m, C->layout->n, a_row[am], b_col[bn]);
-    if (B->format->in_blocks) TULLE_TRY(check_blocks(A, B, C, options));
-out:
-    return status;
+    if (B->format->in_blocks) TULLE_CALL(check_blocks(A, B, C, options));
+    return TULLE_OK;
 }

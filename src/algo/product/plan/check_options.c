@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/check_options.h"
+#include "algo/product/plan/checks.h"
 
 #include "algo/option_readers.h"
-#include "algo/product/plan/check_operands.h"
 #include "base/error.h"
 
 static const char *name_of(int alg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/check_selection.h"
+#include "algo/product/plan/checks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +23,7 @@ tulle_status tulle__check_selection(const tulle_mat *A, const tulle_mat *B, cons
     const tulle_selection *given = options->selection;
     if (!given) return TULLE_OK;
     if (TULLE__OPTIONS(given, selection, cosine)) return TULLE_ERR_ARG;
-    tulle_status status = check_values(selection);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_values(selection));
     const char *lacks = NULL;
     if (A->kind != TULLE_CSR || B->kind != TULLE_CSR || C->kind != TULLE_CSR)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a selection of entries of a product of %s and %s: both are csr",

@@ -5,7 +5,6 @@
 
 #include "algo/model/operation_counts.h"
 #include "algo/model/simulated.h"
-#include "algo/product/plan/check_operands.h"
 #include "algo/product/plan/sources.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -68,8 +68,7 @@ static tulle_status visit(struct sample *s, visitor call)
         for (int k = 0; k < l->nt; k++) {
             tulle_tile tile;
             if (!tulle__tile_is_mine(s->A, i, k)) continue;
-            tulle_status status = tulle_mat_tile(s->A, i, k, &tile);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle_mat_tile(s->A, i, k, &tile));
             for (int64_t j = first; tile.rowptr && j < last; j++) {
                 int64_t r = s->row[j] - l->row_cut[i];
                 for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
@@ -104,39 +103,35 @@ static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int64_t n, int
 /* Gives each row of B that some PE's samples name a slot. Marks travel as lanes of a sum, which never carry over. */
 static tulle_status number_named(struct sample *s)
 {
-    tulle_status status;
-    int64_t *lanes = NULL, m = s->B->layout->m;
+    TULLE__SCOPED int64_t *lanes = NULL;
+    int64_t m = s->B->layout->m;
     int bits = s->A->comm->size < 256 ? 8 : 16, each = 64 / bits - 1; /* the highest lane would reach the sign */
     int64_t words = (m + each - 1) / each;
-    TULLE_TRY(tulle__alloc_zero((size_t)words, sizeof *lanes, "rows that are named", &lanes));
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *lanes, "rows that are named", &lanes));
     for (int64_t r = 0; r < m; r++)
         if (s->slot[r] == 0) lanes[r / each] |= (int64_t)1 << (r % each * bits);
-    TULLE_TRY(reduce(s->A->comm, TULLE_SUM, words, lanes));
+    TULLE_CALL(reduce(s->A->comm, TULLE_SUM, words, lanes));
     s->named = 0;
     for (int64_t r = 0; r < m; r++) {
         int named = (lanes[r / each] >> (r % each * bits) & ((1 << bits) - 1)) != 0;
         s->slot[r] = named ? (int32_t)s->named++ : -1;
     }
-out:
-    tulle__free(lanes);
-    return status;
+    return TULLE_OK;
 }
 
 /* Fewer samples where they would name too many rows of B. */
 static tulle_status choose(struct sample *s)
 {
-    tulle_status status = TULLE_OK;
     for (int samples = SAMPLES; samples; samples /= 2) {
         choose_rows(s, samples);
         memset(s->slot, -1, (size_t)s->B->layout->m * sizeof *s->slot);
-        TULLE_TRY(visit(s, mark_named));
-        TULLE_TRY(number_named(s));
+        TULLE_CALL(visit(s, mark_named));
+        TULLE_CALL(number_named(s));
         if (s->named <= NAMED_MOST) return TULLE_OK;
     }
     s->count = s->named = 0;
     memset(s->slot, -1, (size_t)s->B->layout->m * sizeof *s->slot);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Ranks of a column below 2^32, independent of one another as far as a mixing multiplication makes them so. */
@@ -155,24 +150,19 @@ static void rank_column(tulle_gidx column, int64_t *least)
 
 static tulle_status rank_named(struct sample *s)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = s->B->layout;
-    TULLE_TRY(tulle__alloc((size_t)(s->named ? s->named : 1), RANKS * sizeof *s->ranks, "least ranks", &s->ranks));
+    TULLE_CALL(tulle__alloc((size_t)(s->named ? s->named : 1), RANKS * sizeof *s->ranks, "least ranks", &s->ranks));
     for (int64_t i = 0; i < s->named * RANKS; i++) s->ranks[i] = INT64_MAX;
-    for (int k = 0; k < l->mt; k++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(s->B, k, j)) continue;
-            TULLE_TRY(tulle_mat_tile(s->B, k, j, &tile));
-            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
-                int32_t slot = s->slot[l->row_cut[k] + r];
-                for (int64_t e = tile.rowptr[r]; slot >= 0 && e < tile.rowptr[r + 1]; e++)
-                    rank_column(l->col_cut[j] + tile.colind[e], s->ranks + (int64_t)slot * RANKS);
-            }
+    TULLE__EACH_OWN_TILE(s->B, k, j) {
+        tulle_tile tile;
+        TULLE_CALL(tulle_mat_tile(s->B, k, j, &tile));
+        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
+            int32_t slot = s->slot[l->row_cut[k] + r];
+            for (int64_t e = tile.rowptr[r]; slot >= 0 && e < tile.rowptr[r + 1]; e++)
+                rank_column(l->col_cut[j] + tile.colind[e], s->ranks + (int64_t)slot * RANKS);
         }
-    TULLE_TRY(reduce(s->A->comm, TULLE_MIN, s->named * RANKS, s->ranks));
-out:
-    return status;
+    }
+    return reduce(s->A->comm, TULLE_MIN, s->named * RANKS, s->ranks);
 }
 
 /* The least of n uniform numbers in (0, 1) has, as -log(1 - u), a mean of 1 / n: (K - 1) / the sum of K is n's. */
@@ -186,11 +176,10 @@ static double entries_of(const int64_t *least)
 
 static tulle_status find_ratios(struct sample *s, double *ratio)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = s->A->layout;
     for (int64_t i = 0; i < s->count * RANKS; i++) s->least[i] = INT64_MAX;
-    TULLE_TRY(visit(s, take_least));
-    TULLE_TRY(reduce(s->A->comm, TULLE_MIN, s->count * RANKS, s->least));
+    TULLE_CALL(visit(s, take_least));
+    TULLE_CALL(reduce(s->A->comm, TULLE_MIN, s->count * RANKS, s->least));
     for (int i = 0; i < l->mt; i++) {
         int64_t first, last;
         double sum = 0, all = 0;
@@ -202,8 +191,7 @@ static tulle_status find_ratios(struct sample *s, double *ratio)
         }
         ratio[i] = all > 0 ? sum / all : 1;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status estimate(struct sample *s, double *ratio)

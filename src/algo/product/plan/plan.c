@@ -37,17 +37,16 @@ static void number_columns(tulle__targets *targets, const tulle_layout *l)
 
 tulle_status tulle__targets_find(tulle_product *plan)
 {
-    tulle_status status;
     tulle__targets *x = &plan->targets;
     const tulle_layout *l = plan->operands.C->layout;
     int64_t tiles = (int64_t)l->mt * l->nt;
     int count = 0;
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
-    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *x->of, "plan", &x->of));
-    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *x->at, "plan", &x->at));
-    TULLE_TRY(tulle__alloc((size_t)l->nt, sizeof *x->column, "plan", &x->column));
-    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *x->chain, "plan", &x->chain));
-    TULLE_TRY(tulle__alloc((size_t)plan->comm->size, sizeof *x->share, "plan", &x->share));
+    TULLE_CALL(tulle__alloc((size_t)tiles, sizeof *x->of, "plan", &x->of));
+    TULLE_CALL(tulle__alloc_zero((size_t)count, sizeof *x->at, "plan", &x->at));
+    TULLE_CALL(tulle__alloc((size_t)l->nt, sizeof *x->column, "plan", &x->column));
+    TULLE_CALL(tulle__alloc((size_t)plan->operands.K, sizeof *x->chain, "plan", &x->chain));
+    TULLE_CALL(tulle__alloc((size_t)plan->comm->size, sizeof *x->share, "plan", &x->share));
     for (int64_t t = 0; t < tiles; t++) {
         x->of[t] = -1;
         if (l->owner[t] != plan->comm->rank) continue;
@@ -55,8 +54,7 @@ tulle_status tulle__targets_find(tulle_product *plan)
         x->of[t] = x->count++;
     }
     number_columns(x, l);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__targets_free(tulle__targets *x)

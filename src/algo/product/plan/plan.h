@@ -15,7 +15,7 @@ struct tulle__block_order;
 struct tulle__queue;
 struct tulle__arena;
 
-enum { TULLE__STAGES_MOST = 8 };
+enum { TULLE__STAGES_MOST = 7 };
 
 typedef struct tulle__stages {
     int count;

@@ -13,7 +13,7 @@ typedef struct tulle__result_size {
 /* Bytes of it, and where its values begin. */
 size_t tulle__result_bytes(const tulle_mat *C, const tulle__result_size *size);
 size_t tulle__result_values(const tulle_mat *C, const tulle__result_size *size);
-/* Its arrays in a block of that length. */
+/* Arrays of a result in a block of that length. */
 tulle__csr_result tulle__result_view(const tulle_mat *C, const tulle__result_size *size, char *block);
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
-#include "mat/fetch.h"
 
 enum { QUEUE_CAPACITY = 256 };
 
@@ -41,20 +40,17 @@ static tulle_status connect_needs(tulle_product *plan)
 /* Tiles come step by step. */
 static tulle_status connect_steps(tulle_product *plan)
 {
-    tulle_status status = TULLE_OK;
     tulle__sources *s = plan->sources;
     if (!s->panels)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->arrival,
-                                                   plan->lookahead > 0, plan->direct, &s->panels)));
+        TULLE_CALL(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->arrival,
+                                                    plan->lookahead > 0, plan->direct, &s->panels)));
     s->top = tulle__panels_source(s->panels);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Tiles are fetched one by one: builds the stack of source.h, without layers that are of no use. */
 static tulle_status connect_single(tulle_product *plan)
 {
-    tulle_status status = TULLE_OK;
     tulle__sources *s = plan->sources;
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
@@ -66,35 +62,32 @@ static tulle_status connect_single(tulle_product *plan)
                                            : TULLE__NORMS_FOR_JOB;
     tulle__source *source = s->top = tulle__single_tiles_init(&s->single_tiles, o);
     if (plan->direct) return TULLE_OK;
-    if (by_rows && !s->required) TULLE_TRY(connect_needs(plan));
+    if (by_rows && !s->required) TULLE_CALL(connect_needs(plan));
     if (by_rows) source = tulle__required_source_init(&s->by_rows, source, s->required, o);
     if (by_norms && !s->norms)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, jobs,
                                              plan->options.transfers, &s->prices, &plan->like.task.least, &s->norms)));
     if (by_norms) source = tulle__norm_source_over(s->norms, source);
     if (cached && !s->cache)
-        TULLE_TRY(tulle_comm_agree(
+        TULLE_CALL(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, s->required, &s->cache)));
     if (cached && plan->order) tulle__operand_cache_limit(s->cache, tulle__block_order_divides_host(plan->order));
     if (cached) source = tulle__operand_cache_source(s->cache, source, by_norms);
     if (claims && !s->last_job)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__last_job_new(s->required, plan->group, by_norms, &s->last_job)));
+        TULLE_CALL(tulle_comm_agree(plan->comm, tulle__last_job_new(s->required, plan->group, by_norms, &s->last_job)));
     s->top = claims ? tulle__last_job_source(s->last_job, source) : source;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status connect(tulle_product *plan)
 {
-    tulle_status status = TULLE_OK;
     tulle__sources *s = plan->sources;
-    TULLE_TRY(plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? connect_single(plan) : connect_steps(plan));
+    TULLE_CALL(plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? connect_single(plan) : connect_steps(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !s->steal)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
-                                                   plan->direct ? NULL : &s->prices, plan->group, &s->steal)));
-out:
-    return status;
+        TULLE_CALL(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
+                                                    plan->direct ? NULL : &s->prices, plan->group, &s->steal)));
+    return TULLE_OK;
 }
 
 void tulle__sources_drop(tulle_product *plan)

@@ -73,7 +73,6 @@ static void land(const struct device_run *run, struct device *d)
 static tulle_status leave(const struct device_run *run, struct device *d, int n)
 {
     const tulle__device_ops *ops = d->device->ops;
-    tulle_status status = TULLE_OK;
     if (d->nleaving == TULLE__LEAVING) land(run, d);
     struct device_exit *e = &d->exit[(d->oldest + d->nleaving) % TULLE__LEAVING];
     const struct device_result *r = &d->open[n];
@@ -82,7 +81,7 @@ static tulle_status leave(const struct device_run *run, struct device *d, int n)
         ops->host_free(d->device, e->staging);
         e->staging = NULL;
         e->bytes = 0;
-        TULLE_TRY(ops->host_new(d->device, bytes, "results of a device", &e->staging));
+        TULLE_CALL(ops->host_new(d->device, bytes, "results of a device", &e->staging));
         e->bytes = bytes;
     }
     ops->record(d->work, d->made);
@@ -93,8 +92,7 @@ static tulle_status leave(const struct device_run *run, struct device *d, int n)
     d->nleaving++;
     d->open[n] = d->open[--d->nopen];
     d->open_bytes -= bytes;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int oldest_of(const struct device *d)
@@ -208,8 +206,7 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         .turn = ++d->turn};
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
     while (!resident && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
-    while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results)
-        land(run, d);
+    while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results) land(run, d);
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
         status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
         if (status != TULLE_ERR_LIMIT || resident || (!d->nleaving && !d->nopen)) break;
@@ -227,11 +224,9 @@ out:
 
 tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d)
 {
-    tulle_status status = TULLE_OK;
-    while (d->nopen) TULLE_TRY(leave(run, d, oldest_of(d)));
+    while (d->nopen) TULLE_CALL(leave(run, d, oldest_of(d)));
     while (d->nleaving) land(run, d);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__device_results_drop(struct device *d)
@@ -341,15 +336,13 @@ static bool leaves(const struct device *d, const tulle__chain_task *task)
 /* Jobs of a tile of C that go to devices in turn: what others have of it is on the host first, beta with it. */
 static tulle_status collect(struct device_run *run, const struct device *mine, const tulle__chain_task *task)
 {
-    tulle_status status = TULLE_OK;
     for (int n = 0; n < run->count; n++) {
         struct device *d = &run->device[n];
         const struct device_result *r = d == mine ? NULL : find_open(d, task);
-        if (r) TULLE_TRY(leave(run, d, (int)(r - d->open)));
+        if (r) TULLE_CALL(leave(run, d, (int)(r - d->open)));
         while (leaves(d, task)) land(run, d);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Awaits the tiles of a job in blocks, unless they stay, and lets go of those that no other reads for now. */

@@ -30,8 +30,7 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__d
                                      : tulle__csr_places_of(s->d->device, m, nnz, s->type);
     tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
-    tulle_status status = tulle__device_room(s->run, s->d, p.length, "a sparse result", &s->buffer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__device_room(s->run, s->d, p.length, "a sparse result", &s->buffer));
     *C = tulle__tile_in(s->buffer, &shape, m, &p);
     s->tile = *C;
     return TULLE_OK;
@@ -110,7 +109,6 @@ static int adds(const tulle__spgemm_pair *pair)
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
     const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs)
 {
-    tulle_status status = TULLE_OK;
     *work = (tulle__device_product){.type = task->type,
         .m = task->m,
         .n = task->n,
@@ -130,12 +128,11 @@ tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, 
         if (!adds(pair)) continue;
         work->scale[n] = pair->scale;
         work->A[n] = (tulle__device_tile){.kind = TULLE_CSR, .type = task->type};
-        if (pair->A.rowptr) TULLE_TRY(hold_csr(run, d, &a, task->type, &pair->A, &work->A[n]));
-        TULLE_TRY(hold_csr(run, d, &b, task->type, &pair->B, &work->B[n]));
+        if (pair->A.rowptr) TULLE_CALL(hold_csr(run, d, &a, task->type, &pair->A, &work->A[n]));
+        TULLE_CALL(hold_csr(run, d, &b, task->type, &pair->B, &work->B[n]));
         pairs[work->npairs++] = *pair;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- blocks ---- */
@@ -170,7 +167,6 @@ void tulle__device_describe_blocks(const tulle__spgemm_task *task, tulle__device
 /* The bounds of the filter and the blocks of the pattern, on the device. */
 static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *task, tulle__device_product *work)
 {
-    tulle_status status;
     const tulle__device *device = s->d->device;
     const tulle__csr *pattern = task->pattern;
     size_t rows = (size_t)task->m, least = task->least ? tulle__array_room(rows * sizeof *task->least) : 0;
@@ -179,7 +175,7 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
     int64_t blocks = pattern && pattern->rowptr ? pattern->rowptr[task->m] - first : 0;
     const void *from = NULL;
     if (!least && !pattern) return TULLE_OK;
-    TULLE_TRY(tulle__device_room(
+    TULLE_CALL(tulle__device_room(
         s->run, s->d, least + pointers + (size_t)blocks * sizeof(tulle_lidx), "bounds of blocks", &s->bounds));
     if (least) {
         work->least = (tulle__device_place){s->bounds, 0};
@@ -189,17 +185,16 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
     work->pattern_rowptr = (tulle__device_place){s->bounds, least};
     work->pattern_colind = (tulle__device_place){s->bounds, least + pointers};
     if (pattern->rowptr)
-        TULLE_TRY(tulle__narrow_pointers(device, pattern->rowptr, task->m, &from, &s->pointers));
+        TULLE_CALL(tulle__narrow_pointers(device, pattern->rowptr, task->m, &from, &s->pointers));
     else
-        TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof(int64_t), "row pointers for a device", &s->pointers));
+        TULLE_CALL(tulle__alloc_zero(rows + 1, sizeof(int64_t), "row pointers for a device", &s->pointers));
     if (!from) from = s->pointers;
     tulle__staging_upload(
         s->d->staging, s->d->work, &work->pattern_rowptr, from, (rows + 1) * (size_t)device->rowptr_bytes);
     if (blocks)
         tulle__staging_upload(s->d->staging, s->d->work, &work->pattern_colind, pattern->colind + first,
             (size_t)blocks * sizeof(tulle_lidx));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The cuts of a result that other plans may multiply, from those of its factors. */
@@ -223,8 +218,7 @@ static tulle_status place_nothing(
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     *C = (tulle__csr_result){.nnz = 0};
-    tulle_status status = place(context, task->m, 0, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(place(context, task->m, 0, C));
     memset(C->rowptr, 0, ((size_t)task->m + 1) * sizeof *C->rowptr);
     if (C->offset) C->offset[0] = 0;
     C->nnz = 0;

@@ -6,7 +6,6 @@
  */
 #include "algo/product/run/device_set.h"
 #include "algo/product/run/tile_upload.h"
-#include "base/error.h"
 
 /* Values of a result to the host, unless they are there. */
 static tulle_status bring(struct device *d, struct device_kept *kept)
@@ -88,8 +87,7 @@ tulle_status tulle__device_hold(const struct device_run *run, struct device *d, 
         if (!key->row && key->rows == tile.m && d->device->ops->peer(d->device, device)) {
             from = &tile;
         } else {
-            tulle_status status = resident->bring(resident->context, key->i, key->j);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(resident->bring(resident->context, key->i, key->j));
         }
     }
     for (;;) {

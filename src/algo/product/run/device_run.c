@@ -212,7 +212,6 @@ static bool goes_by_times(const tulle__device *device)
 static tulle_status open_device(tulle_comm *comm, struct device_run *run, const char *spec, bool sparse, int number,
     int of, int processes, struct device *d)
 {
-    tulle_status status;
     const tulle__device_clock clock = {
         .now = virtual_now, .until = virtual_until, .arg = comm, .shapes = tulle__is_shape_only(comm)};
     tulle__device_setting setting = {.threads = comm->pe->threads / run->count > 1 ? comm->pe->threads / run->count : 1,
@@ -224,24 +223,23 @@ static tulle_status open_device(tulle_comm *comm, struct device_run *run, const 
         .near_processes = processes,
         .timeline = comm->pe->timeline,
         .clock = tulle__is_virtual(comm) ? &clock : NULL};
-    TULLE_TRY(tulle__pe_device_open(comm->pe, spec, &setting, &d->device));
+    TULLE_CALL(tulle__pe_device_open(comm->pe, spec, &setting, &d->device));
     if (setting.clock && !takes_virtual_time(d->device))
-        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec);
     if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has(d->device, TULLE__DEVICE_CHAIN)))
-        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
-            sparse ? "pairs of sparse" : run->runner.format->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
+            sparse ? "pairs of sparse" : run->runner.format->name);
     if (!run->opened && d->device->pinned)
-        TULLE_TRY(tulle__receive_buffers_new(comm, d->device, run->count == 1, &run->receiver));
-    TULLE_TRY(tulle__staging_new(d->device, run->context->pool, run->receiver, &d->staging));
-    TULLE_TRY(tulle__device_tiles_new(d->device, d->staging, &d->tiles));
-    TULLE_TRY(d->device->ops->queue_new(d->device, &d->work));
-    TULLE_TRY(d->device->ops->queue_new(d->device, &d->out));
-    TULLE_TRY(d->device->ops->event_new(d->device, &d->made));
-    for (int e = 0; e < TULLE__LEAVING; e++) TULLE_TRY(d->device->ops->event_new(d->device, &d->exit[e].landed));
+        TULLE_CALL(tulle__receive_buffers_new(comm, d->device, run->count == 1, &run->receiver));
+    TULLE_CALL(tulle__staging_new(d->device, run->context->pool, run->receiver, &d->staging));
+    TULLE_CALL(tulle__device_tiles_new(d->device, d->staging, &d->tiles));
+    TULLE_CALL(d->device->ops->queue_new(d->device, &d->work));
+    TULLE_CALL(d->device->ops->queue_new(d->device, &d->out));
+    TULLE_CALL(d->device->ops->event_new(d->device, &d->made));
+    for (int e = 0; e < TULLE__LEAVING; e++) TULLE_CALL(d->device->ops->event_new(d->device, &d->exit[e].landed));
     d->ahead = -1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *context, const tulle__tile_format *format,

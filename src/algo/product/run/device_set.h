@@ -91,7 +91,6 @@ int tulle__device_make_room(const struct device_run *run, struct device *d, tull
  * drops all, *some if there was any; forgets all. */
 void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
     tulle__device_buffer **buffer);
-struct device_kept *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows);
 tulle_status tulle__device_kept_bring(struct device *d);
 tulle_status tulle__device_kept_drop(struct device *d, bool *some);
 void tulle__device_kept_forget(struct device *d);

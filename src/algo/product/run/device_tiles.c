@@ -141,18 +141,16 @@ static void unlink_entry(tulle__device_tiles *tiles, struct entry *e)
 /* Room for one more: at most as many tiles as buckets. */
 static tulle_status grow(tulle__device_tiles *tiles)
 {
-    tulle_status status;
     struct entry **bucket = NULL;
     int room = tiles->room ? 2 * tiles->room : 16;
     if (tiles->count < tiles->room) return TULLE_OK;
-    TULLE_TRY(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
-    TULLE_TRY(tulle__alloc_zero((size_t)room, sizeof *bucket, "tiles of a device", &bucket));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
+    TULLE_CALL(tulle__alloc_zero((size_t)room, sizeof *bucket, "tiles of a device", &bucket));
     tulle__free(tiles->bucket);
     tiles->bucket = bucket;
     tiles->buckets = tiles->room = room;
     for (int n = 0; n < tiles->count; n++) link_entry(tiles, tiles->entry[n]);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void hold(tulle__device_tiles *tiles, struct entry *e)
@@ -418,21 +416,19 @@ out:
 static tulle_status hold_tile(tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source,
     const struct foreign *foreign, tulle__device_tile *there)
 {
-    tulle_status status = TULLE_OK;
     const tulle__tile_places p = tulle__tile_places_of(tiles->device, source, key->row, key->rows);
     struct entry *e = find(tiles, key);
     tulle__device_buffer *buffer;
     size_t bytes = bytes_of(tiles, key, p.length);
     if (e) tiles->hits += !e->ahead;
     while (!e && (tiles->used > tiles->most || bytes > tiles->most - tiles->used) && evict(tiles)) continue;
-    if (!e) TULLE_TRY(find_room(tiles, bytes, tiles->exact, "a tile of an operand", &buffer));
-    if (!e) TULLE_TRY(bring(tiles, key, source, foreign, &p, buffer, &e));
+    if (!e) TULLE_CALL(find_room(tiles, bytes, tiles->exact, "a tile of an operand", &buffer));
+    if (!e) TULLE_CALL(bring(tiles, key, source, foreign, &p, buffer, &e));
     hold(tiles, e);
     e->ahead = 0;
     e->turn = ++tiles->turn;
     *there = e->tile;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__device_tiles_hold(

@@ -18,7 +18,6 @@
 
 #include "algo/product/run/staging.h"
 #include "device/device.h"
-#include "kernel/kernel.h"
 
 typedef struct tulle__device_tiles tulle__device_tiles;
 
@@ -75,8 +74,8 @@ int tulle__device_tiles_shed(tulle__device_tiles *tiles);
  */
 int tulle__device_tiles_tighten(tulle__device_tiles *tiles);
 
-/* Such a buffer is not used any more; NULL is allowed. It is kept for the next one of its size: devices wait for all
- * their work when memory is freed. */
+/* Takes back a buffer that is not used any more; NULL is allowed. It stays for the next one of its size: devices wait
+ * for all their work when memory is freed. */
 void tulle__device_tiles_give(tulle__device_tiles *tiles, tulle__device_buffer *buffer);
 
 /*

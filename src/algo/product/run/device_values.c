@@ -66,7 +66,7 @@ void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, con
     *buffer = NULL;
 }
 
-struct device_kept *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
+static struct device_kept *device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
 {
     struct device_kept *kept = find(d, tiles);
     return kept && kept->tile.m == rows ? kept : NULL;
@@ -104,7 +104,6 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
     const tulle__csr_result *C, tulle__device_buffer **buffer, tulle__device_tile *there, void **made,
     int64_t **offsets)
 {
-    tulle_status status;
     const struct extent of = extent_of(task, C);
     const tulle_gidx cut = 0;
     const tulle_tile shape = {.kind = TULLE_CSR,
@@ -117,20 +116,19 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
                   : tulle__csr_places_of(d->device, task->m, of.nnz, task->type);
     const size_t blocks = (size_t)of.nnz + 1;
     const void *pointers = NULL;
-    TULLE_TRY(tulle__device_room(run, d, p.length, "a sparse result", buffer));
+    TULLE_CALL(tulle__device_room(run, d, p.length, "a sparse result", buffer));
     *there = tulle__tile_in(*buffer, &shape, task->m, &p);
-    TULLE_TRY(tulle__narrow_pointers(d->device, C->rowptr, task->m, &pointers, made));
+    TULLE_CALL(tulle__narrow_pointers(d->device, C->rowptr, task->m, &pointers, made));
     tulle__staging_upload(
         d->staging, d->work, &there->rowptr, pointers, ((size_t)task->m + 1) * (size_t)d->device->rowptr_bytes);
     if (of.nnz)
         tulle__staging_upload(
             d->staging, d->work, &there->colind, C->colind + of.first, (size_t)of.nnz * sizeof *C->colind);
-    if (!C->offset) goto out;
-    TULLE_TRY(tulle__alloc(blocks, sizeof **offsets, "offsets of blocks", offsets));
+    if (!C->offset) return TULLE_OK;
+    TULLE_CALL(tulle__alloc(blocks, sizeof **offsets, "offsets of blocks", offsets));
     for (size_t b = 0; b < blocks; b++) (*offsets)[b] = C->offset[of.first + (int64_t)b] - of.first_value;
     tulle__staging_upload(d->staging, d->work, &there->offset, *offsets, blocks * sizeof **offsets);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* No pair adds anything. */
@@ -167,7 +165,7 @@ tulle_status tulle__device_run_values(
         goto out;
     }
     if (C->offset) tulle__device_describe_blocks(&some, work);
-    struct device_kept *kept = tulle__device_kept_find(d, tiles, task->m);
+    struct device_kept *kept = device_kept_find(d, tiles, task->m);
     if (kept && kept->tile.nnz == of.nnz && (!C->offset || kept->tile.values == of.values))
         *there = kept->tile;
     else

@@ -2,7 +2,6 @@
 /* The host as a device whose queue runs at once: a start is a call. */
 #include "algo/product/run/runner.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 struct host_run {
@@ -53,8 +52,7 @@ static const tulle__runner_ops ops = {
 tulle_status tulle__host_run_new(const tulle__context *context, const tulle__tile_format *format, tulle__runner **out)
 {
     struct host_run *run = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *run, "a plan", &run);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
     run->runner = (tulle__runner){.ops = &ops, .format = format, .keeps_structure = true};
     run->context = context;
     *out = &run->runner;

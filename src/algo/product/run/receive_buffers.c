@@ -146,8 +146,7 @@ tulle_status tulle__receive_buffers_new(
     tulle_comm *comm, tulle__device *device, bool on_device, tulle__receive_buffers **out)
 {
     tulle__receive_buffers *s;
-    tulle_status status = tulle__alloc_zero(1, sizeof *s, "a plan", &s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *s, "a plan", &s));
     s->receiver = (tulle__receiver){take, give};
     s->device = device;
     if (on_device && device->ops->address && comm->pe->link->reaches_devices && brings_it_there(comm, device))

@@ -10,7 +10,6 @@
 #ifndef TULLE_PRODUCT_RECEIVE_BUFFERS_H
 #define TULLE_PRODUCT_RECEIVE_BUFFERS_H
 
-#include "comm/comm.h"
 #include "device/device.h"
 #include "mat/fetch.h"
 

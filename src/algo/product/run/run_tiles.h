@@ -5,7 +5,7 @@
 
 #include <tulle/mat.h>
 
-/* Which tiles a task is about: rows from `row` on of A[i, k[p]], and B[k[p], j], are its p-th summand, p < nk. */
+/* Tiles of a task: rows from `row` on of A[i, k[p]], and B[k[p], j], are its p-th summand, p < nk. */
 typedef struct tulle__run_tiles {
     int i, j, nk;
     const int *k;

@@ -19,7 +19,7 @@ typedef struct tulle__staging tulle__staging;
 /* receiver: of the PE, or NULL; it stays, as the pool does. */
 tulle_status tulle__staging_new(
     tulle__device *device, tulle__pool *pool, const tulle__receive_buffers *receiver, tulle__staging **out);
-/* Its copies are done; NULL is allowed. */
+/* Frees staging whose copies are done; NULL is allowed. */
 void tulle__staging_free(tulle__staging *staging);
 /* Likewise, between executions: the ring goes where the account has little left, and may be made again. */
 void tulle__staging_rest(tulle__staging *staging);

@@ -141,8 +141,7 @@ static tulle_status upload_csr(const struct copies *c, const tulle_tile *source,
 {
     size_t size = tulle_type_size(source->type);
     const void *pointers;
-    tulle_status status = tulle__narrow_pointers(c->device, source->rowptr + row, rows, &pointers, made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__narrow_pointers(c->device, source->rowptr + row, rows, &pointers, made));
     upload(c, &there->rowptr, pointers, ((size_t)rows + 1) * (size_t)c->device->rowptr_bytes);
     upload(c, &there->colind, source->colind + p->first, (size_t)p->nnz * sizeof *source->colind);
     upload(c, &there->val, (const char *)source->val + (size_t)p->first * size, (size_t)p->nnz * size);
@@ -159,8 +158,7 @@ static tulle_status upload_blocks(const struct copies *c, const tulle_tile *sour
         return tulle__fail(
             TULLE_ERR_OVERFLOW, "%lld blocks of a tile on a device that counts in 32 bits", (long long)p->nnz);
     size_t indices = (blocks + (size_t)rows + 2) * sizeof(int64_t);
-    tulle_status status = tulle__alloc(indices + (p->apart ? values : 0), 1, "a tile for a device", made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(indices + (p->apart ? values : 0), 1, "a tile for a device", made));
     int64_t *offset = *made, *pointers = offset + blocks + 1, at = 0, to = 0;
     int32_t *narrow = (int32_t *)(void *)pointers;
     char *packed = (char *)*made + indices;

@@ -8,7 +8,6 @@
 
 #include "algo/product/run/staging.h"
 #include "device/device.h"
-#include "kernel/kernel.h"
 
 enum { TULLE__ARRAY_ALIGN = 256 };
 

@@ -28,8 +28,7 @@ static tulle_status scale_target(tulle__exec *x, tulle__target *target)
     tulle_product *plan = x->plan;
     tulle_own_tile tile;
     target->scaled = 1;
-    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile));
     tulle__work_scale(&x->inbox.work, &tile, plan->scalars.job_beta);
     return tulle__scale_tile(plan, &tile, plan->scalars.job_beta);
 }
@@ -39,17 +38,15 @@ static tulle_status scale_target(tulle__exec *x, tulle__target *target)
  */
 static tulle_status begin(tulle__exec *x)
 {
-    tulle_status status = TULLE_OK;
     const tulle_product *plan = x->plan;
     int once = plan->policy->by_chain ||
                (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->sources->required));
     for (int t = 0; t < plan->targets.count; t++) {
         plan->targets.at[t].scaled = plan->targets.at[t].made = 0;
         plan->targets.at[t].put = 0;
-        if (!once || !plan->targets.at[t].units) TULLE_TRY(scale_target(x, &plan->targets.at[t]));
+        if (!once || !plan->targets.at[t].units) TULLE_CALL(scale_target(x, &plan->targets.at[t]));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- products ---- */
@@ -161,7 +158,6 @@ static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle_
 /* As many rows at a time as fill a panel. */
 static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
     tulle_product *plan = x->plan;
     tulle_gidx first, rows, n = tulle__tile_cols(plan->operands.C, job->j);
     const size_t row = tulle_type_size(plan->operands.C->type) * (size_t)(n > 0 ? n : 1);
@@ -170,23 +166,22 @@ static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__o
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small", (double)row / 1e6,
             (double)tulle__arena_panel_bytes(plan->exchange.arena) / 1e6);
-    TULLE_TRY(tulle__job_rows(x, job, &first, &rows));
+    TULLE_CALL(tulle__job_rows(x, job, &first, &rows));
     output->first = output->band++ ? output->first + output->rows : first;
     const tulle_gidx rest = first + rows - output->first;
     output->none = rest <= 0;
-    if (output->none) goto out;
+    if (output->none) return TULLE_OK;
     output->rows = rest < most ? rest : most;
     output->more = rest > most;
     int64_t start = tulle__now(plan->comm);
-    TULLE_TRY(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
+    TULLE_CALL(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
     x->communicate_ns += tulle__now(plan->comm) - start;
     output->start = tulle__kernel_begin(plan->comm);
     output->to = output->panel.local;
     output->c_row = n;
     output->c_col = 1;
     output->last = output->complete = true;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
@@ -227,8 +222,7 @@ static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, 
     const tulle__kernels *kernels = plan->context->kernels;
     const tulle__target *target = &plan->targets.at[plan->targets.of[tile]];
     const tulle__cut *cut = tulle__required_cut(plan->sources->required, target->i, key, target->j);
-    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C));
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size, step = row_step(&C);
     int64_t first, count = rows_at(&C, offset, length, &first);
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)

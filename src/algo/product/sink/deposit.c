@@ -3,7 +3,6 @@
 
 #include "algo/product/sink/sink.h"
 #include "algo/product/stage/selection_stage.h"
-#include "base/error.h"
 #include "base/planted.h"
 
 /* Bytes that are used of it: where values are not held, row pointers alone. */

@@ -39,22 +39,20 @@ static const tulle__cut *delegated_cut(const tulle__exec *x, const tulle__target
 /* Gives parts of delegated rows the row pointers of a whole tile. */
 static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
 {
-    tulle_status status = TULLE_OK;
     for (int p = 0; p < target->nparts; p++) {
         tulle__part *part = &target->part[p];
         const tulle__cut *cut = delegated_cut(x, target, part);
         if (!cut || part->spread) continue;
         int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
         const int64_t *rowptr = tulle__result_view(x->plan->C, &part->size, part->block).rowptr;
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
+        TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
         for (int64_t r = 0; r < m; r++) {
             part->spread[r] = rowptr[g];
             g += g < cut->rows && cut->row[g] == r;
         }
         part->spread[m] = part->size.nnz;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Rows of a tile of C as a summand, of a result whose first row is row `first` of the tile. */
@@ -114,10 +112,9 @@ static int compare_rows(const void *left, const void *right)
 /* The pieces between the edges of all parts. */
 static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *npieces, struct piece **pieces)
 {
-    tulle_status status;
     int edges = 0;
-    int64_t *edge = NULL;
-    TULLE_TRY(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
+    TULLE__SCOPED int64_t *edge = NULL;
+    TULLE_CALL(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
     edge[edges++] = 0;
     edge[edges++] = tulle__tile_csr_rows(x->plan->operands.C, target->i);
     for (int p = 0; p < target->nparts; p++) {
@@ -126,13 +123,11 @@ static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *
         edge[edges++] = target->part[p].row + target->part[p].size.rows;
     }
     qsort(edge, (size_t)edges, sizeof *edge, compare_rows);
-    TULLE_TRY(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
+    TULLE_CALL(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
     for (int e = 0; e + 1 < edges; e++)
         if (edge[e] < edge[e + 1])
             (*pieces)[(*npieces)++] = (struct piece){.row = edge[e], .rows = edge[e + 1] - edge[e]};
-out:
-    tulle__free(edge);
-    return status;
+    return TULLE_OK;
 }
 
 /* Values of rows that may lie within a larger result. */
@@ -154,8 +149,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         values += values_of(&pieces[p].sum);
     }
     C.values = values;
-    tulle_status status = tulle__mat_place_result(x->plan->operands.C, target->i, target->j, nnz, &C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place_result(x->plan->operands.C, target->i, target->j, nnz, &C));
     C.rowptr[0] = nnz = values = 0;
     for (int p = 0; p < npieces; p++) {
         const struct piece *piece = &pieces[p];
@@ -209,11 +203,8 @@ static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struc
 
 static tulle_status merge_bands(tulle__exec *x, const tulle__target *target, int npieces, struct piece *pieces)
 {
-    tulle_status status = TULLE_OK;
-    for (int p = 0; p < npieces; p++) TULLE_TRY(sum_piece(x, target, &pieces[p]));
-    TULLE_TRY(join(x, target, npieces, pieces));
-out:
-    return status;
+    for (int p = 0; p < npieces; p++) TULLE_CALL(sum_piece(x, target, &pieces[p]));
+    return join(x, target, npieces, pieces);
 }
 
 tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)

@@ -5,7 +5,6 @@
 #include "algo/product/sink/sink.h"
 #include "algo/product/stage/phase.h"
 #include "base/error.h"
-#include "base/planted.h"
 #include "comm/arena.h"
 #include "mat/blocks/filter_tile.h"
 #include "tile/tile_blocks.h"
@@ -60,8 +59,7 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
         }
     if (target->nparts == target->room) {
         int room = target->units;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part));
         target->room = room;
     }
     *part = &target->part[target->nparts++];
@@ -72,21 +70,19 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
 /* The only job of a tile makes the tile; others make parts. */
 static tulle_status own_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
     tulle__target *target = output->target;
-    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+    TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
     output->none = !job->nk && job->units != target->units;
     if (job->units == target->units) {
         target->placed = 1;
         output->whole = x->plan->ways.whole;
         output->adds_old = true;
-        TULLE_TRY(tulle__output_tile(x, output));
+        TULLE_CALL(tulle__output_tile(x, output));
     } else if (job->nk) {
-        TULLE_TRY(find_part(target, x->plan->comm->rank, job->k[0], output->first, output->rows, &output->part));
+        TULLE_CALL(find_part(target, x->plan->comm->rank, job->k[0], output->first, output->rows, &output->part));
         tulle__output_block(x, &output->part->size, output->part->block, output);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* A block that was made replaces the one that was there. */
@@ -120,16 +116,14 @@ static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__outpu
 /* The place where a partial result is kept for the next execution, which has the same jobs. */
 static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
-    tulle_status status = TULLE_OK;
     if (job->number >= plan->known.room) {
         int64_t room = 2 * job->number + 16;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *plan->known.sent, "partial results", &plan->known.sent));
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *plan->known.sent, "partial results", &plan->known.sent));
         plan->known.room = room;
     }
     while (plan->known.jobs <= job->number) plan->known.sent[plan->known.jobs++] = (tulle__sent){.block = NULL};
     *sent = &plan->known.sent[job->number];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -155,15 +149,13 @@ static tulle__partial describe(
 /* The result is made in a panel, since its structure is not kept. */
 static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
     int64_t start = tulle__now(x->plan->comm);
-    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
-    TULLE_TRY(tulle__arena_take(x->plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
+    TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
+    TULLE_CALL(tulle__arena_take(x->plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
     x->communicate_ns += tulle__now(x->plan->comm) - start;
     output->start = tulle__kernel_begin(x->plan->comm);
     tulle__output_panel(x, output);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
@@ -187,11 +179,9 @@ static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__ou
 
 static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+    TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
     tulle__output_block(x, &output->sent->size, output->sent->block, output);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status kept_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
@@ -239,18 +229,15 @@ static tulle_status once_taken(tulle__exec *x, const tulle__job *job, tulle__out
 /* Stores a part, which is merged at the end. */
 static tulle_status receive_part(tulle__inbox *inbox, const tulle__partial_record *record)
 {
-    tulle_status status;
     tulle_product *plan = inbox->plan;
     tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
     tulle__part *part;
-    TULLE_TRY(find_part(target, record->rank, record->key, record->row, record->size.rows, &part));
+    TULLE_CALL(find_part(target, record->rank, record->key, record->row, record->size.rows, &part));
     if (!part->block) {
         part->size = record->size;
-        TULLE_TRY(tulle__block_new(plan, &record->size, &part->block));
+        TULLE_CALL(tulle__block_new(plan, &record->size, &part->block));
     }
-    TULLE_TRY(tulle__partial_take(inbox, record, part->block + record->offset));
-out:
-    return status;
+    return tulle__partial_take(inbox, record, part->block + record->offset);
 }
 
 /* Stores values of whole rows of a tile whose structure is known; they are final. */
@@ -259,8 +246,7 @@ static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_rec
     tulle_own_tile C;
     const tulle_product *plan = inbox->plan;
     const tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
-    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C));
     int64_t first = C.rowptr[record->row];
     char *to = (char *)C.val + (size_t)(C.offset ? C.offset[first] : first) * tulle_type_size(C.type) +
                (size_t)record->offset - tulle__result_values(plan->C, &record->size);
@@ -269,17 +255,15 @@ static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_rec
 
 static tulle_status finish(tulle__exec *x)
 {
-    tulle_status status = TULLE_OK;
     for (int t = 0; t < x->plan->targets.count; t++) {
         tulle__target *target = &x->plan->targets.at[t];
-        if (!target->placed) TULLE_TRY(tulle__merge_parts(x, target));
+        if (!target->placed) TULLE_CALL(tulle__merge_parts(x, target));
         /* what layers make is summed before it is filtered */
         if (x->plan->like.task.least && !x->plan->options.keep_pattern && x->plan->ways.layers == 1)
-            TULLE_TRY(tulle__filter_tile(x->plan->operands.C, target->i, target->j,
+            TULLE_CALL(tulle__filter_tile(x->plan->operands.C, target->i, target->j,
                 x->plan->options.filter * x->plan->options.filter, &x->filtered));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Values have come into blocks whose norms nobody else makes. */
@@ -288,8 +272,7 @@ static tulle_status finish_rows(tulle__exec *x)
     tulle_mat *C = x->plan->operands.C;
     for (int t = 0; t < x->plan->targets.count; t++) {
         tulle_own_tile tile;
-        tulle_status status = tulle_mat_own_tile(C, x->plan->targets.at[t].i, x->plan->targets.at[t].j, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_own_tile(C, x->plan->targets.at[t].i, x->plan->targets.at[t].j, &tile));
         tulle__blocks_renew_norms(&tile);
     }
     return TULLE_OK;

@@ -77,8 +77,7 @@ tulle_status tulle__delegations_add(
     char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    tulle_status status = tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text));
     int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
     int32_t *colind = (int32_t *)(void *)(run + 2 * head.nruns);
@@ -123,10 +122,9 @@ static int64_t read_lists(const tulle__delegations *e, tulle__delegation *delega
 
 tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
-    tulle_status status = tulle__alltoallv_exchange(e->alltoallv);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_exchange(e->alltoallv));
     int64_t count = read_lists(e, NULL);
-    status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
+    tulle_status status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
     if (status == TULLE_OK) e->count = read_lists(e, e->delegation);
     return status;
 }

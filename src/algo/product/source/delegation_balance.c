@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "comm/comm.h"
 
 /* The gain must exceed what is not modelled: queues, and waiting for late PEs. */
 #define CLEARLY 0.9

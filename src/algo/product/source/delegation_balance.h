@@ -8,7 +8,6 @@
 #define TULLE_PRODUCT_DELEGATION_BALANCE_H
 
 #include "algo/chain/transfer_cost.h"
-#include "comm/comm.h"
 
 enum { TULLE__WORK, TULLE__FETCH, TULLE__PARTIAL, TULLE__SHARES };
 

@@ -79,8 +79,7 @@ static void arrived(struct job *job, const tulle__fetch *fetch)
 static tulle_status await(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch, tulle_tile *tile)
 {
     tulle__last_job *l = (tulle__last_job *)source;
-    tulle_status status = tulle__source_await(source->below, wanted, fetch, tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__source_await(source->below, wanted, fetch, tile));
     arrived(&l->last, fetch);
     arrived(&l->now, fetch);
     return TULLE_OK;

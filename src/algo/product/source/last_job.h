@@ -22,7 +22,7 @@ typedef struct tulle__last_job tulle__last_job;
 tulle_status tulle__last_job_new(
     const tulle__required *required, int batch, bool for_pairs, tulle__last_job **last_job);
 void tulle__last_job_free(tulle__last_job *last_job);
-/* It above a source that brings what the last job has not. */
+/* A source above the one that brings what the last job has not. */
 tulle__source *tulle__last_job_source(tulle__last_job *last_job, tulle__source *below);
 
 #endif

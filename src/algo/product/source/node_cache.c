@@ -145,18 +145,14 @@ static int asks(const struct survey *survey, int rank, int t)
 
 static tulle_status take_survey(const tulle__node_cache *s, struct survey *survey)
 {
-    tulle_status status;
-    uint64_t *mine = NULL;
+    TULLE__SCOPED uint64_t *mine = NULL;
     survey->words = 2 + s->tiles / 64;
-    TULLE_TRY(tulle__alloc_zero((size_t)survey->words, sizeof *mine, "tiles needed", &mine));
-    TULLE_TRY(tulle__alloc((size_t)(survey->words * s->comm->size), sizeof *mine, "tiles needed", &survey->all));
+    TULLE_CALL(tulle__alloc_zero((size_t)survey->words, sizeof *mine, "tiles needed", &mine));
+    TULLE_CALL(tulle__alloc((size_t)(survey->words * s->comm->size), sizeof *mine, "tiles needed", &survey->all));
     mine[0] = (uint64_t)node_of(s->comm);
     for (int t = 0; t < s->tiles; t++)
         if (s->asked[t]) mine[1 + t / 64] |= (uint64_t)1 << (t % 64);
-    TULLE_TRY(tulle_comm_allgather(s->comm, mine, (size_t)survey->words * sizeof *mine, survey->all));
-out:
-    tulle__free(mine);
-    return status;
+    return tulle_comm_allgather(s->comm, mine, (size_t)survey->words * sizeof *mine, survey->all);
 }
 
 /* True if any two PEs are on one node. */
@@ -189,8 +185,7 @@ static tulle_status send_requests(tulle__node_cache *s, const struct survey *sur
         struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
         size_t bits = (size_t)request.words * sizeof(uint64_t);
         char *at;
-        tulle_status status = tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at));
         memcpy(at, &request, sizeof request);
         memcpy(at + sizeof request, s->asked[t], bits);
         tulle__alltoallv_written(s->requests, to, sizeof request + bits);
@@ -208,8 +203,7 @@ static tulle_status read_requests(tulle__node_cache *s,
         while (at < end) {
             const struct request *request = (const struct request *)(const void *)at;
             const uint64_t *bits = (const uint64_t *)(const void *)(at + sizeof *request);
-            tulle_status status = take(s, r, request, bits);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(take(s, r, request, bits));
             at = (const char *)(bits + request->words);
         }
     }
@@ -253,20 +247,18 @@ out:
 
 static tulle_status add_tiles(tulle__node_cache *s, const struct survey *survey, const tulle_mat *B)
 {
-    tulle_status status = TULLE_OK;
     int count = 0;
-    TULLE_TRY(read_requests(s, add_rows));
+    TULLE_CALL(read_requests(s, add_rows));
     for (int t = 0; t < s->tiles; t++) count += s->asked[t] && fetcher(s, survey, t) == s->comm->rank;
-    if (!count) goto out;
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "the node cache", &s->own));
-    TULLE_TRY(
+    if (!count) return TULLE_OK;
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *s->own, "the node cache", &s->own));
+    TULLE_CALL(
         tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of the node cache", &s->words));
     s->words_taken = 1;
     memset(tulle__mapped(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
     for (int t = 0; t < s->tiles; t++)
-        if (s->asked[t] && fetcher(s, survey, t) == s->comm->rank) TULLE_TRY(add_tile(s, B, t));
-out:
-    return status;
+        if (s->asked[t] && fetcher(s, survey, t) == s->comm->rank) TULLE_CALL(add_tile(s, B, t));
+    return TULLE_OK;
 }
 
 static tulle_status answer(tulle__node_cache *s, int from, const struct request *r, const uint64_t *bits)
@@ -276,8 +268,7 @@ static tulle_status answer(tulle__node_cache *s, int from, const struct request 
     const struct slot *slot = &s->slot[r->tile];
     if (!slot->block) return TULLE_OK;
     struct reply reply = {r->tile, slot->nnz, slot->number, s->own[slot->number].block, s->words};
-    tulle_status status = tulle__alltoallv_room(s->replies, from, sizeof reply, &at);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_room(s->replies, from, sizeof reply, &at));
     memcpy(at, &reply, sizeof reply);
     tulle__alltoallv_written(s->replies, from, sizeof reply);
     return TULLE_OK;
@@ -337,22 +328,20 @@ void tulle__node_cache_begin(tulle__node_cache *s)
 
 tulle_status tulle__node_cache_serve(tulle__node_cache *s, const tulle_mat *B, int most, int *done)
 {
-    tulle_status status = TULLE_OK;
     while (s->started < s->count && s->started - s->landed < most) {
         struct cached_tile *tile = &s->own[s->started];
         void *block = tulle__mapped(s->comm, &tile->block);
-        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->transfer));
+        TULLE_CALL(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->transfer));
         s->started++;
     }
     if (s->landed < s->started) {
         const tulle__transfer *transfer = &s->own[s->landed].transfer;
-        if (transfer->group >= 0) TULLE_TRY(tulle__transfer_wait(s->comm, transfer));
+        if (transfer->group >= 0) TULLE_CALL(tulle__transfer_wait(s->comm, transfer));
         tulle__store(s->comm, &s->words, (uint64_t)s->landed * sizeof(uint64_t), s->execution);
         s->landed++;
     }
     *done = s->landed == s->count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__node_cache_drain(tulle__node_cache *s)

@@ -81,19 +81,16 @@ static void place_heads(tulle__norm_source *s, char *seen)
 /* Lists the remote tiles that this PE multiplies. */
 static tulle_status list_heads(tulle__norm_source *s)
 {
-    tulle_status status;
     const size_t tiles = (size_t)count_tiles(s->operands);
-    char *seen = NULL;
-    TULLE_TRY(tulle__alloc_zero(tiles, sizeof *s->head, "heads of tiles", &s->head));
-    TULLE_TRY(tulle__alloc(tiles, 1, "heads of tiles", &seen));
+    TULLE__SCOPED char *seen = NULL;
+    TULLE_CALL(tulle__alloc_zero(tiles, sizeof *s->head, "heads of tiles", &s->head));
+    TULLE_CALL(tulle__alloc(tiles, 1, "heads of tiles", &seen));
     if (s->jobs == TULLE__NORMS_FOR_CLAIMS)
-        TULLE_TRY(tulle__alloc(tiles, sizeof *s->stolen, "heads of tiles", &s->stolen));
+        TULLE_CALL(tulle__alloc(tiles, sizeof *s->stolen, "heads of tiles", &s->stolen));
     place_heads(s, seen);
-    TULLE_TRY(tulle__alloc(s->bytes, 1, "heads of tiles", &s->heads));
+    TULLE_CALL(tulle__alloc(s->bytes, 1, "heads of tiles", &s->heads));
     place_heads(s, seen);
-out:
-    tulle__free(seen);
-    return status;
+    return TULLE_OK;
 }
 
 static void get_head(const tulle__norm_source *s, int group, const struct spot *t)
@@ -368,8 +365,7 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
     tulle__norm_source **out)
 {
     tulle__norm_source *s = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *s, "a source of blocks", &s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *s, "a source of blocks", &s));
     s->source.ops = &ops;
     s->comm = comm;
     s->policy = policy;
@@ -378,7 +374,7 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
     s->prices = prices;
     s->least = least;
     s->jobs = jobs;
-    status = list_heads(s);
+    tulle_status status = list_heads(s);
     if (status == TULLE_OK)
         *out = s;
     else

@@ -24,7 +24,7 @@
 
 typedef struct tulle__norm_source tulle__norm_source;
 
-/* Which jobs read what is fetched for one of them. */
+/* Jobs that read what is fetched for one of them. */
 typedef enum tulle__norms_for {
     TULLE__NORMS_FOR_JOB,   /* that job alone */
     TULLE__NORMS_FOR_CACHE, /* all of this PE, which a cache above serves */

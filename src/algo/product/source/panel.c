@@ -179,7 +179,7 @@ static int neighbour(const tulle__panels *p, int below)
     return below ? (row + 1) % p->q * p->q + col : row * p->q + (col + 1) % p->q;
 }
 
-/* Whom a tile comes from. */
+/* The PE that a tile comes from. */
 static int parent_of(const tulle__panels *p, const struct coming *x)
 {
     int shift = p->arrival == TULLE__ARRIVAL_SHIFT;
@@ -272,8 +272,7 @@ static tulle_status serve(tulle__source *source, int *done)
     for (int n = 0; n < p->ncoming; n++) {
         struct coming *x = &p->coming[n];
         for (; x->have < x->before;) {
-            tulle_status status = receive(p, x);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(receive(p, x));
         }
         ask_all(p, x);
         x->before = x->asked;
@@ -284,45 +283,41 @@ static tulle_status serve(tulle__source *source, int *done)
 /* Waits until the panel that was started is complete. */
 static tulle_status finish_panel(tulle__panels *p)
 {
-    tulle_status status = TULLE_OK;
     for (int turns = 0;;) {
         int left = 0, received = 0;
         for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
         for (int n = 0; n < p->ncoming; n++) {
             struct coming *x = &p->coming[n];
             if (x->have < x->asked) {
-                TULLE_TRY(receive(p, x));
+                TULLE_CALL(receive(p, x));
                 ask_all(p, x);
                 received++;
             }
             left += x->have < x->segments;
         }
-        if (!left) goto out;
+        if (!left) return TULLE_OK;
         if (received) continue;
-        TULLE_TRY(tulle__comm_failed(p->comm));
+        TULLE_CALL(tulle__comm_failed(p->comm));
         tulle__pause(p->comm, &turns);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status reach(tulle__source *source, int step, int64_t *wait_ns)
 {
-    tulle_status status = TULLE_OK;
     tulle__panels *p = (tulle__panels *)source;
     int last = step < p->steps ? step : p->steps - 1;
     while (p->reached < last) {
         int t = p->reached + 1;
         if (p->step < t) start_panel(p, t);
-        TULLE_TRY(finish_panel(p));
+        TULLE_CALL(finish_panel(p));
         int64_t start = tulle__now(p->comm);
-        if (p->comm->size > 1) TULLE_TRY(tulle_comm_barrier(p->comm));
+        if (p->comm->size > 1) TULLE_CALL(tulle_comm_barrier(p->comm));
         *wait_ns += tulle__now(p->comm) - start;
         p->reached = t;
         if (p->ahead && t + 1 < p->steps) start_panel(p, t + 1);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied)

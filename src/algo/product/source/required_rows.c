@@ -183,13 +183,11 @@ out:
 
 static tulle_status look_at_all(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
-    tulle_status status = TULLE_OK;
     const tulle__operands *o = p.operands;
     for (p.i = 0; p.i < o->M; p.i++)
         for (p.k = 0; p.k < o->K; p.k++)
-            if (find(required, p.i, p.k, 0)) TULLE_TRY(look_at(required, policy, p));
-out:
-    return status;
+            if (find(required, p.i, p.k, 0)) TULLE_CALL(look_at(required, policy, p));
+    return TULLE_OK;
 }
 
 /* Decides again without delegation; the bound stays. */
@@ -237,13 +235,12 @@ out:
 static tulle_status share_pair(tulle__required *required, const tulle__operands *o, int i, int k, int j, int ask)
 {
     tulle_tile tile;
-    tulle_status status = TULLE_OK;
     uint64_t *bits = NULL;
     const struct want *want = find(required, i, k, j);
     if (ask) {
         if (want->cut && !want->cut->rest.rowptr[want->cut->rest.m]) return TULLE_OK;
-        TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
-        if (tile.nnz) TULLE_TRY(tulle__node_cache_request(required->node_cache, k, j, tile.n, &bits));
+        TULLE_CALL(tulle_mat_tile(o->A, i, k, &tile));
+        if (tile.nnz) TULLE_CALL(tulle__node_cache_request(required->node_cache, k, j, tile.n, &bits));
         if (bits && want->cut)
             tulle__bits_named_by(&want->cut->rest, bits);
         else if (bits)
@@ -251,53 +248,48 @@ static tulle_status share_pair(tulle__required *required, const tulle__operands 
     } else if (tulle__node_cache_has(required->node_cache, k, j)) {
         required->figures.bytes -= (int64_t)tulle__required_bytes(required, o, i, k, j);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status share(tulle__required *required, const tulle__policy *policy, const tulle__operands *o)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__node_cache_new(required->comm, o, &required->node_cache));
+    TULLE_CALL(tulle__node_cache_new(required->comm, o, &required->node_cache));
     for (int ask = 1; ask >= 0; ask--) {
         for (int i = 0; i < o->M; i++)
             for (int k = 0; k < o->K; k++)
                 for (int j = 0; j < o->N && find(required, i, k, j); j++)
                     if (tulle__operands_meet(o, i, k, j) && tulle__subset_possible(o->B, k, j) &&
                         policy->worker(o, i, k, j) == required->comm->rank)
-                        TULLE_TRY(share_pair(required, o, i, k, j, ask));
-        if (ask) TULLE_TRY(tulle__node_cache_exchange(required->node_cache, o->B));
+                        TULLE_CALL(share_pair(required, o, i, k, j, ask));
+        if (ask) TULLE_CALL(tulle__node_cache_exchange(required->node_cache, o->B));
     }
     required->figures.bytes += (int64_t)tulle__node_cache_bytes(required->node_cache);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
     tulle_transfers transfers, int alone, const tulle__transfer_costs *costs, tulle__required **out)
 {
-    tulle_status status;
     tulle__required *required = NULL;
     int64_t tiles = (int64_t)o->M * o->K;
     struct pair pair = {.operands = o, .transfers = transfers, .costs = costs, .here = comm->rank};
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *required, "needed rows", &required));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *required, "needed rows", &required));
     *out = required;
     required->comm = comm;
     required->K = o->K;
     required->N = o->N;
-    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *required->row, "needed rows", &required->row));
+    TULLE_CALL(tulle__alloc((size_t)tiles, sizeof *required->row, "needed rows", &required->row));
     for (int64_t t = 0; t < tiles; t++)
         required->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)required->rows++ : -1;
-    TULLE_TRY(
+    TULLE_CALL(
         tulle__alloc_zero((size_t)(required->rows * o->N), sizeof *required->want, "needed rows", &required->want));
     /* rows are delegated by their entries */
     if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone && o->A->kind == TULLE_CSR)
-        TULLE_TRY(give(required, policy, pair));
+        TULLE_CALL(give(required, policy, pair));
     else
-        TULLE_TRY(look_at_all(required, policy, pair));
-    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_TRY(share(required, policy, o));
-out:
-    return status;
+        TULLE_CALL(look_at_all(required, policy, pair));
+    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_CALL(share(required, policy, o));
+    return TULLE_OK;
 }
 
 void tulle__required_end_exchange(tulle__required *required)
@@ -367,7 +359,6 @@ const tulle__cut *tulle__required_cut(const tulle__required *required, int i, in
 
 tulle_status tulle__required_refresh(tulle__required *required, const tulle__operands *o, int64_t *bytes)
 {
-    tulle_status status = TULLE_OK;
     tulle_tile tile;
     *bytes = 0;
     if (!required || !required->delegations) return TULLE_OK;
@@ -377,13 +368,12 @@ tulle_status tulle__required_refresh(tulle__required *required, const tulle__ope
                 struct want *want = find(required, i, k, j);
                 if (!want) break;
                 if (!want->cut) continue;
-                TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
+                TULLE_CALL(tulle_mat_tile(o->A, i, k, &tile));
                 tulle__csr A = tulle__tile_csr(&tile);
                 if (!TULLE__PLANTED(stale_values)) tulle__cut_fill(want->cut, &A);
                 *bytes += (A.rowptr[A.m] - want->cut->given) * (int64_t)want->cut->size;
             }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle__node_cache *tulle__required_node_cache(const tulle__required *required)

@@ -17,7 +17,6 @@
 #include "algo/chain/transfer_cost.h"
 #include "algo/product/source/delegation.h"
 #include "algo/product/source/node_cache.h"
-#include "mat/subset.h"
 
 typedef struct tulle__required tulle__required;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/source/required_source.h"
 
-#include "base/error.h"
-
 static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied)
 {
     tulle__required_source *s = (tulle__required_source *)source;
@@ -30,9 +28,8 @@ static tulle_status await_a(tulle__required_source *s, const tulle__wanted *w, t
 {
     tulle__csr given;
     tulle_type type = s->operands->A->type;
-    tulle_status status = w->delegation ? tulle__delegation_await(w->delegation, fetch, &given)
-                                        : tulle__source_await(s->source.below, w, fetch, tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(w->delegation ? tulle__delegation_await(w->delegation, fetch, &given)
+                             : tulle__source_await(s->source.below, w, fetch, tile));
     const tulle__cut *cut = tulle__required_cut(s->required, w->i, w->k, w->j);
     if (w->delegation)
         *tile = tulle__csr_tile(&given, type);

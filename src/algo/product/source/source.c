@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/source/source.h"
 
-#include "base/error.h"
-
 tulle_status tulle__sources_begin(tulle__source *top, const tulle__waiting *waiting, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
@@ -48,7 +46,7 @@ tulle_status tulle__source_no_serve(tulle__source *source, int *done)
     return TULLE_OK;
 }
 
-void tulle__source_no_end(tulle__source *source)
+static void source_no_end(tulle__source *source)
 {
     (void)source;
 }
@@ -71,7 +69,7 @@ static const tulle__source_ops single_tiles = {.begin = tulle__source_no_begin,
     .await = await,
     .reach = tulle__source_no_reach,
     .serve = tulle__source_no_serve,
-    .end = tulle__source_no_end};
+    .end = source_no_end};
 
 tulle__source *tulle__single_tiles_init(tulle__single_tiles *tiles, const tulle__operands *operands)
 {

@@ -80,7 +80,6 @@ static inline tulle_status tulle__source_await(
 tulle_status tulle__source_no_begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied);
 tulle_status tulle__source_no_reach(tulle__source *source, int step, int64_t *wait_ns);
 tulle_status tulle__source_no_serve(tulle__source *source, int *done);
-void tulle__source_no_end(tulle__source *source);
 
 /* The last source: each tile by itself, in place where it is mapped, else by one get. */
 typedef struct tulle__single_tiles {

@@ -24,11 +24,10 @@ static void mirror_fini(struct mirror *m)
 
 static tulle_status mirror_init(const tulle__bipartite *g, struct mirror *m)
 {
-    tulle_status status;
     int64_t edges = g->first[g->left];
-    TULLE_TRY(tulle__alloc_zero((size_t)g->right + 2, sizeof *m->first, "a vertex cover", &m->first));
-    TULLE_TRY(tulle__alloc((size_t)edges, sizeof *m->back, "a vertex cover", &m->back));
-    TULLE_TRY(tulle__alloc((size_t)edges, sizeof *m->from, "a vertex cover", &m->from));
+    TULLE_CALL(tulle__alloc_zero((size_t)g->right + 2, sizeof *m->first, "a vertex cover", &m->first));
+    TULLE_CALL(tulle__alloc((size_t)edges, sizeof *m->back, "a vertex cover", &m->back));
+    TULLE_CALL(tulle__alloc((size_t)edges, sizeof *m->from, "a vertex cover", &m->from));
     /*
      * counted two places ahead, so that filling in moves first[v + 1] from where v's edges begin to
      * where they end
@@ -41,18 +40,14 @@ static tulle_status mirror_init(const tulle__bipartite *g, struct mirror *m)
             m->back[at] = e;
             m->from[at] = (int32_t)u;
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status cover_init(const tulle__bipartite *g, tulle__vertex_cover *cover)
 {
-    tulle_status status;
     *cover = (tulle__vertex_cover){.weight = 0};
-    TULLE_TRY(tulle__alloc_zero((size_t)g->left, 1, "a vertex cover", &cover->left));
-    TULLE_TRY(tulle__alloc_zero((size_t)g->right, 1, "a vertex cover", &cover->right));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)g->left, 1, "a vertex cover", &cover->left));
+    return tulle__alloc_zero((size_t)g->right, 1, "a vertex cover", &cover->right);
 }
 
 void tulle__vertex_cover_fini(tulle__vertex_cover *cover)
@@ -99,23 +94,21 @@ static void flow_fini(struct flow *f)
 
 static tulle_status flow_init(const tulle__bipartite *g, struct flow *f)
 {
-    tulle_status status;
     size_t left = (size_t)g->left, right = (size_t)g->right;
     f->graph = g;
-    TULLE_TRY(mirror_init(g, &f->mirror));
-    TULLE_TRY(tulle__alloc(left, sizeof *f->left_rest, "a vertex cover", &f->left_rest));
-    TULLE_TRY(tulle__alloc(right, sizeof *f->right_rest, "a vertex cover", &f->right_rest));
-    TULLE_TRY(tulle__alloc_zero((size_t)g->first[left], sizeof *f->flow, "a vertex cover", &f->flow));
-    TULLE_TRY(tulle__alloc(left, sizeof *f->left_level, "a vertex cover", &f->left_level));
-    TULLE_TRY(tulle__alloc(right, sizeof *f->right_level, "a vertex cover", &f->right_level));
-    TULLE_TRY(tulle__alloc(left, sizeof *f->left_at, "a vertex cover", &f->left_at));
-    TULLE_TRY(tulle__alloc(right, sizeof *f->right_at, "a vertex cover", &f->right_at));
-    TULLE_TRY(tulle__alloc(left + right, sizeof *f->queue, "a vertex cover", &f->queue));
-    TULLE_TRY(tulle__alloc(left + right, sizeof *f->path, "a vertex cover", &f->path));
+    TULLE_CALL(mirror_init(g, &f->mirror));
+    TULLE_CALL(tulle__alloc(left, sizeof *f->left_rest, "a vertex cover", &f->left_rest));
+    TULLE_CALL(tulle__alloc(right, sizeof *f->right_rest, "a vertex cover", &f->right_rest));
+    TULLE_CALL(tulle__alloc_zero((size_t)g->first[left], sizeof *f->flow, "a vertex cover", &f->flow));
+    TULLE_CALL(tulle__alloc(left, sizeof *f->left_level, "a vertex cover", &f->left_level));
+    TULLE_CALL(tulle__alloc(right, sizeof *f->right_level, "a vertex cover", &f->right_level));
+    TULLE_CALL(tulle__alloc(left, sizeof *f->left_at, "a vertex cover", &f->left_at));
+    TULLE_CALL(tulle__alloc(right, sizeof *f->right_at, "a vertex cover", &f->right_at));
+    TULLE_CALL(tulle__alloc(left + right, sizeof *f->queue, "a vertex cover", &f->queue));
+    TULLE_CALL(tulle__alloc(left + right, sizeof *f->path, "a vertex cover", &f->path));
     for (size_t u = 0; u < left; u++) f->left_rest[u] = g->left_weight[u];
     for (size_t v = 0; v < right; v++) f->right_rest[v] = g->right_weight[v];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -286,20 +279,18 @@ static void sift_down(struct greedy *g, int64_t at)
 
 static tulle_status greedy_init(const tulle__bipartite *b, struct greedy *g)
 {
-    tulle_status status;
     int64_t all = b->left + b->right;
     g->graph = b;
-    TULLE_TRY(mirror_init(b, &g->mirror));
-    TULLE_TRY(tulle__alloc((size_t)all, sizeof *g->open, "a vertex cover", &g->open));
-    TULLE_TRY(tulle__alloc((size_t)all, sizeof *g->heap, "a vertex cover", &g->heap));
+    TULLE_CALL(mirror_init(b, &g->mirror));
+    TULLE_CALL(tulle__alloc((size_t)all, sizeof *g->open, "a vertex cover", &g->open));
+    TULLE_CALL(tulle__alloc((size_t)all, sizeof *g->heap, "a vertex cover", &g->heap));
     for (int64_t x = 0; x < all; x++) {
         const int64_t *first = x < b->left ? &b->first[x] : &g->mirror.first[x - b->left];
         g->open[x] = first[1] - first[0];
         if (g->open[x]) g->heap[g->offers++] = offer_of(g, x);
     }
     for (int64_t at = g->offers / 2; at-- > 0;) sift_down(g, at);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The vertex with the least weight per uncovered edge; -1: all edges are covered. */
@@ -354,8 +345,7 @@ static void drop_needless(const struct greedy *g, tulle__vertex_cover *cover)
 tulle_status tulle__vertex_cover_bound(const tulle__bipartite *g, int64_t *bound)
 {
     int64_t *rest;
-    tulle_status status = tulle__alloc((size_t)g->right, sizeof *rest, "a vertex cover", &rest);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)g->right, sizeof *rest, "a vertex cover", &rest));
     for (int64_t v = 0; v < g->right; v++) rest[v] = g->right_weight[v];
     *bound = 0;
     for (int64_t u = 0; u < g->left; u++) {

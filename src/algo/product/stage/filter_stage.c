@@ -24,21 +24,18 @@ static bool asked(const tulle_product *plan)
 
 static tulle_status count(struct filter *f, size_t rows, size_t layers, const tulle_mat *A)
 {
-    tulle_status status;
     tulle_product *plan = f->stage.plan;
-    int64_t *blocks = NULL;
-    TULLE_TRY(tulle__alloc(rows, sizeof *blocks, "blocks of rows", &blocks));
-    if (!f->least) TULLE_TRY(tulle__alloc(rows * layers, sizeof *f->least, "the filter of rows", &f->least));
-    TULLE_TRY(tulle__mat_row_blocks(A, blocks));
+    TULLE__SCOPED int64_t *blocks = NULL;
+    TULLE_CALL(tulle__alloc(rows, sizeof *blocks, "blocks of rows", &blocks));
+    if (!f->least) TULLE_CALL(tulle__alloc(rows * layers, sizeof *f->least, "the filter of rows", &f->least));
+    TULLE_CALL(tulle__mat_row_blocks(A, blocks));
     for (size_t r = 0; r < rows; r++) {
         const double least = tulle__filter_least(plan->options.filter, blocks[r], plan->scalars.alpha);
         for (size_t l = 0; l < layers; l++) f->least[l * rows + r] = least;
     }
     f->structure = plan->A->structure;
     f->alpha = plan->scalars.alpha;
-out:
-    tulle__free(blocks);
-    return status;
+    return TULLE_OK;
 }
 
 /* The bounds of rows, for A's structure and alpha. */

@@ -29,7 +29,8 @@
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
 
-tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes_b)
+/* The best grid for so many layers, if A and B have so many bytes; the number divides pes. */
+static tulle__layers layers_of(int layers, int pes, double bytes_a, double bytes_b)
 {
     tulle__layers best = {.layers = layers};
     double least = 0;
@@ -48,7 +49,7 @@ tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes
 tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, double bytes_a, double bytes_b)
 {
     const tulle_product_options *o = &plan->options;
-    if (!o->layer_rows) return tulle__layers_of(layers, plan->comm->size, bytes_a, bytes_b);
+    if (!o->layer_rows) return layers_of(layers, plan->comm->size, bytes_a, bytes_b);
     return (tulle__layers){.layers = layers, .rows = o->layer_rows, .cols = o->layer_cols};
 }
 
@@ -268,7 +269,7 @@ static int best_layers(const tulle_product *plan, struct volume *v, double room)
     int best = 1;
     for (int layers = 2; layers <= plan->comm->size && layers <= LAYERS_MOST && layers <= o->K; layers++) {
         if (plan->comm->size % layers || (a + b + 2 * layers * c) / pes > room / 2) continue;
-        tulle__layers l = tulle__layers_of(layers, plan->comm->size, a, b);
+        tulle__layers l = layers_of(layers, plan->comm->size, a, b);
         l.M = o->M;
         l.K = o->K;
         l.N = o->N;

@@ -177,8 +177,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 static tulle_status place_empty(struct place *place, int64_t rows)
 {
     tulle__csr_result result = {.nnz = 0};
-    tulle_status status = place_tile(place, rows, 0, &result);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(place_tile(place, rows, 0, &result));
     memset(result.rowptr, 0, ((size_t)rows + 1) * sizeof *result.rowptr);
     if (result.offset) result.offset[0] = 0;
     return TULLE_OK;
@@ -193,8 +192,7 @@ static tulle_status list_summands(
     for (int l = 0; l <= s->layers.layers; l++) {
         const bool last = l == s->layers.layers;
         tulle_tile tile = *old;
-        tulle_status status = last ? TULLE_OK : tulle_mat_tile(s->partial, l * C->layout->mt + i, j, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(last ? TULLE_OK : tulle_mat_tile(s->partial, l * C->layout->mt + i, j, &tile));
         if (!tile.nnz || (last && plan->scalars.beta == 0 && !plan->options.keep_pattern)) continue;
         pair[task->npairs++] = (tulle__spgemm_pair){
             .A = {.m = task->m, .n = task->m}, .B = tulle__tile_csr(&tile), .scale = last ? plan->scalars.beta : 1};
@@ -205,7 +203,6 @@ static tulle_status list_summands(
 /* Sums own tile (i, j) of C from the partial results, which have the same tiles. */
 static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse, int64_t *filtered)
 {
-    tulle_status status;
     tulle_mat *C = plan->C;
     const tulle__tile_format *format = C->format;
     const tulle__kernels *kernels = plan->context->kernels;
@@ -215,8 +212,8 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
     tulle__csr_result result = {.nnz = 0};
     tulle__csr pattern;
     tulle_tile tile;
-    TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
-    TULLE_TRY(list_summands(plan, i, j, &tile, pair, &task));
+    TULLE_CALL(tulle_mat_tile(C, i, j, &tile));
+    TULLE_CALL(list_summands(plan, i, j, &tile, pair, &task));
     if (reuse) {
         tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
         if (!tile.nnz) return TULLE_OK;
@@ -228,28 +225,21 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
         task.pattern = &pattern;
     }
     if (!task.npairs || !task.m || !task.n) return place_empty(&place, task.m);
-    TULLE_TRY(format->product(kernels, plan->context->pool, &task, place_tile, &place, &result));
+    TULLE_CALL(format->product(kernels, plan->context->pool, &task, place_tile, &place, &result));
     if (plan->like.task.least && !plan->options.keep_pattern)
-        TULLE_TRY(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
-out:
-    return status;
+        TULLE_CALL(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
+    return TULLE_OK;
 }
 
 static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered)
 {
-    tulle_status status;
     tulle__slices *s = tulle__slices_of(plan);
-    const tulle_layout *l = plan->C->layout;
-    tulle__spgemm_pair *pair = NULL;
-    TULLE_TRY(tulle__mat_refill(s->partial, s->C, NULL, reuse));
-    TULLE_TRY(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++)
-            if (tulle__tile_is_mine(plan->C, i, j)) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
-    if (!reuse) TULLE_TRY(tulle__mat_publish(plan->C));
-out:
-    tulle__free(pair);
-    return status;
+    TULLE__SCOPED tulle__spgemm_pair *pair = NULL;
+    TULLE_CALL(tulle__mat_refill(s->partial, s->C, NULL, reuse));
+    TULLE_CALL(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
+    TULLE__EACH_OWN_TILE(plan->C, i, j) TULLE_CALL(sum_tile(plan, i, j, pair, reuse, filtered));
+    if (!reuse) TULLE_CALL(tulle__mat_publish(plan->C));
+    return TULLE_OK;
 }
 
 tulle_status tulle__layers_sum(tulle__exec *x)

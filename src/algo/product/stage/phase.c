@@ -12,6 +12,7 @@
 #include "algo/product/plan/estimate.h"
 #include "algo/product/stage/stage.h"
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
@@ -80,13 +81,12 @@ static int64_t longest_of(const tulle__tile_format *format, const tulle_tile *ti
 static int64_t longest_row(const tulle_mat *B)
 {
     int64_t longest = 0;
-    for (int i = 0; i < B->layout->mt; i++)
-        for (int j = 0; j < B->layout->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK || !tile.nnz) continue;
-            const int64_t here = longest_of(B->format, &tile);
-            if (here > longest) longest = here;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        tulle_tile tile;
+        if (tulle_mat_tile(B, i, j, &tile) != TULLE_OK || !tile.nnz) continue;
+        const int64_t here = longest_of(B->format, &tile);
+        if (here > longest) longest = here;
+    }
     return longest;
 }
 
@@ -140,24 +140,20 @@ static int count_phases(const tulle_product *plan, double room, const int64_t *w
  */
 static tulle_status bound_result(tulle_product *plan, double room, int *phases)
 {
-    tulle_status status;
     const tulle__operands *o = &plan->operands;
-    int64_t *work = NULL;
-    double *ratio = NULL;
-    TULLE_TRY(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
-    TULLE_TRY(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
-    TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
+    TULLE__SCOPED int64_t *work = NULL;
+    TULLE__SCOPED double *ratio = NULL;
+    TULLE_CALL(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
+    TULLE_CALL(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
+    TULLE_CALL(tulle_mat_row_flops(o->A, o->B, work));
     for (int i = 0; i < o->M; i++) ratio[i] = 1;
     *phases = count_phases(plan, room, work, ratio);
     if (*phases > 1 && !o->A->format->in_blocks) { /* of blocks there is no estimate */
-        TULLE_TRY(tulle__estimate_ratio(o->A, o->B, work, ratio));
+        TULLE_CALL(tulle__estimate_ratio(o->A, o->B, work, ratio));
         for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
         *phases = count_phases(plan, room, work, ratio);
     }
-out:
-    tulle__free(ratio);
-    tulle__free(work);
-    return status;
+    return TULLE_OK;
 }
 
 /* Most columns of a tile of C. */
@@ -180,18 +176,15 @@ static tulle_status check_memory(tulle_product *plan)
     tulle_comm *comm = plan->comm;
     tulle__account *account = comm->pe->account;
     double used = (double)tulle__account_used(account), most = used, limit = (double)tulle__account_limit(account);
-    tulle_status status = TULLE_OK;
     tulle_budget budget = {.needs = 0};
     if (!plan->sparse || limit == 0) return TULLE_OK; /* the same on all PEs */
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
     double operands = (double)tulle_mat_bytes(o->A) + (double)tulle_mat_bytes(o->B);
     tulle_budget_add(&budget, "what is held", tulle__account_shares(account) ? used : most * comm->size);
     tulle_budget_add(&budget, "slices of B", 8 * (double)o->B->layout->m * comm->size);
     tulle_budget_add(&budget, "a range of C's columns", RANGE * operands + EACH * comm->size);
-    status = tulle_budget_check(&budget, limit * comm->size, "the product");
-out:
-    return status;
+    return tulle_budget_check(&budget, limit * comm->size, "the product");
 }
 
 /* True if entries of C are selected as its rows are made, so that C is never whole. */
@@ -205,7 +198,6 @@ static bool selects_at_once(const tulle_product *plan)
 /* Division of C: from the options, or from an upper bound of its size and the memory left. */
 static tulle_status choose(struct phases *p)
 {
-    tulle_status status = TULLE_OK;
     tulle_product *plan = p->stage.plan;
     tulle__account *account = plan->comm->pe->account;
     size_t left = tulle__account_left(account);
@@ -217,20 +209,19 @@ static tulle_status choose(struct phases *p)
     if (p->fixed > p->of) p->fixed = (int)p->of; /* no range is empty */
     p->room = (double)left;
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
     if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern && !selects_at_once(plan)) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
         tight = (most < full ? most : full) * p->entry > p->room;
     }
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
-    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
+    if (tight) TULLE_CALL(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
     if (p->fixed) p->expected = p->fixed;
     p->width = p->of / p->expected > 0 ? p->of / p->expected : 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
@@ -392,13 +383,7 @@ void tulle__phase_part(const tulle_product *plan, int j, tulle_gidx *lo, tulle_g
 
 static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, tulle_gidx c)
 {
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (colind[middle] < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, colind[middle] < c);
     return low;
 }
 
@@ -413,8 +398,7 @@ static tulle_status slice_blocks(const tulle_tile *tile, tulle_gidx lo, tulle_gi
         count += tile->colind[e] >= first && tile->colind[e] < last;
     tulle__blocks_offsets o = tulle__vbsr_offsets_of(tile->block_rows, count, 0, tile->type);
     char *b;
-    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(o.length, 1, "the columns of a phase", &b));
     int64_t *rowptr = (int64_t *)(void *)b, *offset = (int64_t *)(void *)(b + o.offset);
     tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
     double *norm = (double *)(void *)(b + o.norm);
@@ -451,8 +435,7 @@ tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gid
     }
     tulle__csr_offsets o = tulle__csr_offsets_of(tile->m, nnz, tile->type);
     char *b;
-    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(o.length, 1, "the columns of a phase", &b));
     int64_t *rowptr = (int64_t *)(void *)b, at = 0;
     tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
     for (tulle_gidx r = 0; r < tile->m; r++) {

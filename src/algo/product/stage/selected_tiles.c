@@ -18,15 +18,13 @@ void tulle__selected_tile_drop(tulle__selected_tile *tile)
 /* Room for `more` entries behind those that are there. */
 static tulle_status reserve(tulle__selected_tile *t, int64_t more, size_t size)
 {
-    tulle_status status;
     const int64_t needed = t->nnz + more;
     if (needed <= t->room) return TULLE_OK;
     const int64_t room = needed + needed / 2;
-    TULLE_TRY(tulle__realloc((size_t)room, sizeof *t->col, "selected columns", &t->col));
-    TULLE_TRY(tulle__realloc((size_t)room, size, "selected values", &t->val));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof *t->col, "selected columns", &t->col));
+    TULLE_CALL(tulle__realloc((size_t)room, size, "selected values", &t->val));
     t->room = room;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void append(tulle__selected_tile *t, int64_t count, const int32_t *col, const char *val, size_t size)
@@ -78,8 +76,7 @@ tulle_status tulle__selected_tile_place(tulle_mat *C, int i, int j, const tulle_
 {
     const size_t rows = (size_t)tulle__tile_rows(C, i), nnz = (size_t)held->nnz;
     tulle__csr_result to = {.nnz = 0};
-    const tulle_status status = tulle__mat_place_result(C, i, j, held->nnz, &to);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place_result(C, i, j, held->nnz, &to));
     memcpy(to.rowptr, held->rowptr, (rows + 1) * sizeof *to.rowptr);
     if (!nnz) return TULLE_OK;
     memcpy(to.colind, held->col, nnz * sizeof *to.colind);
@@ -100,11 +97,9 @@ struct tile_row {
 
 static tulle_status fetch_tiles(const tulle_mat *C, int i, struct tile_row *row)
 {
-    tulle_status status = TULLE_OK;
-    for (int j = 0; j < C->layout->nt; j++) TULLE_TRY(tulle__fetch_init(C, i, j, &row->fetch[j]));
-    for (int j = 0; j < C->layout->nt; j++) TULLE_TRY(tulle__fetch_await(&row->fetch[j], &row->tile[j]));
-out:
-    return status;
+    for (int j = 0; j < C->layout->nt; j++) TULLE_CALL(tulle__fetch_init(C, i, j, &row->fetch[j]));
+    for (int j = 0; j < C->layout->nt; j++) TULLE_CALL(tulle__fetch_await(&row->fetch[j], &row->tile[j]));
+    return TULLE_OK;
 }
 
 /* Candidates of row r in places 0, 1, ..., and the first place of each tile, of which `selected` is nt + 1 long. */
@@ -112,15 +107,14 @@ static tulle_status gather(const tulle_mat *C, tulle_gidx r, struct tile_row *ro
 {
     const size_t size = tulle_type_size(C->type);
     int64_t count = 0;
-    tulle_status status;
     for (int j = 0; j < C->layout->nt; j++) {
         first[j] = count;
         count += length_of(row->tile[j].rowptr, r);
     }
     first[C->layout->nt] = count;
     if (count > row->room) {
-        TULLE_TRY(tulle__realloc((size_t)count, sizeof *row->place, "candidates of a row", &row->place));
-        TULLE_TRY(tulle__realloc((size_t)count, size, "candidates of a row", &row->val));
+        TULLE_CALL(tulle__realloc((size_t)count, sizeof *row->place, "candidates of a row", &row->place));
+        TULLE_CALL(tulle__realloc((size_t)count, size, "candidates of a row", &row->val));
         row->room = count;
     }
     for (int64_t e = 0; e < count; e++) row->place[e] = (int32_t)e;
@@ -130,8 +124,7 @@ static tulle_status gather(const tulle_mat *C, tulle_gidx r, struct tile_row *ro
                 (const char *)row->tile[j].val + (size_t)row->tile[j].rowptr[r] * size,
                 (size_t)(first[j + 1] - first[j]) * size);
     return TULLE_OK;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Adds the selected entries of row r to those of the tiles that are mine. */
@@ -139,19 +132,17 @@ static tulle_status divide(const tulle_mat *C, int i, tulle_gidx r, const struct
     int64_t count, tulle__selected_tile *own)
 {
     const size_t size = tulle_type_size(C->type);
-    tulle_status status = TULLE_OK;
     int64_t e = 0;
     for (int j = 0; j < C->layout->nt; j++) {
         const bool mine = tulle__tile_is_mine(C, i, j);
-        if (mine) TULLE_TRY(reserve(&own[j], first[j + 1] - first[j], size));
+        if (mine) TULLE_CALL(reserve(&own[j], first[j + 1] - first[j], size));
         for (; e < count && row->place[e] < first[j + 1]; e++)
             if (mine)
                 append(&own[j], 1, row->tile[j].colind + row->tile[j].rowptr[r] + row->place[e] - first[j],
                     row->val + (size_t)e * size, size);
         if (mine) own[j].rowptr[r + 1] = own[j].nnz;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status select_tile_row(tulle_mat *C, int i, const tulle__row_selection *top, struct tile_row *row,

@@ -108,16 +108,13 @@ static tulle_status renew(tulle__stage *stage, tulle__exec *x)
     struct selection *s = (struct selection *)stage;
     const tulle_product *plan = stage->plan;
     const tulle_product_options *options = &plan->options;
-    tulle_status status = TULLE_OK;
     (void)x;
     if (tulle__phases_figures(plan).columns.from > 0) return TULLE_OK;
     drop_held(s->tiles, &s->held);
     if (!s->row_norm) return TULLE_OK;
-    TULLE_TRY(tulle__mat_line_norms(plan->A, options->op_a == TULLE_OP_N, s->row_norm));
-    TULLE_TRY(tulle__mat_line_norms(plan->B, options->op_b == TULLE_OP_T, s->col_norm));
-    status = tulle_comm_agree(plan->comm, check_norms(s));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_line_norms(plan->A, options->op_a == TULLE_OP_N, s->row_norm));
+    TULLE_CALL(tulle__mat_line_norms(plan->B, options->op_b == TULLE_OP_T, s->col_norm));
+    return tulle_comm_agree(plan->comm, check_norms(s));
 }
 
 /* The selection for the rows from `row` on and the columns from `col` on, of all of C. */
@@ -147,20 +144,16 @@ static tulle_status join_range(const struct selection *s, tulle__selected_tile *
     const tulle_layout *l = C->layout;
     const tulle__row_selection top = {.top = s->rows.top};
     const bool selected = plan->ways.layers == 1;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof **joined, "candidates of tiles", joined));
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            const int64_t t = tulle__tile_index(C, i, j);
-            const tulle__selected_tile none = {.nnz = 0};
-            const tulle_tile tile = tulle__tile_in_place(C, i, j);
-            const tulle__row_selection first = part_of(&s->rows, l->row_cut[i], l->col_cut[j]);
-            TULLE_TRY(tulle__selected_tile_join(
-                &top, selected ? NULL : &first, s->held ? &s->held[t] : &none, &tile, &(*joined)[t]));
-        }
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)s->tiles, sizeof **joined, "candidates of tiles", joined));
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        const int64_t t = tulle__tile_index(C, i, j);
+        const tulle__selected_tile none = {.nnz = 0};
+        const tulle_tile tile = tulle__tile_in_place(C, i, j);
+        const tulle__row_selection first = part_of(&s->rows, l->row_cut[i], l->col_cut[j]);
+        TULLE_CALL(tulle__selected_tile_join(
+            &top, selected ? NULL : &first, s->held ? &s->held[t] : &none, &tile, &(*joined)[t]));
+    }
+    return TULLE_OK;
 }
 
 /* Candidates of all ranges become C. Agreed. */

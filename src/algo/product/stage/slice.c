@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/checks.h"
 #include "algo/product/stage/slice_parts.h"
 #include "base/error.h"
 #include "mat/reshape/reshape.h"
@@ -52,19 +52,17 @@ static tulle_status check_blocks(const struct grid *g, int index)
 
 static tulle_status find_grid(const tulle__operands *o, struct grid *g)
 {
-    tulle_status status;
     const tulle_layout *a = o->A->layout, *b = o->B->layout, *c = o->C->layout;
-    TULLE_TRY(join(a->row_cut, a->mt, c->row_cut, c->mt, &g->parts[ROWS], &g->cut[ROWS]));
-    TULLE_TRY(join(a->col_cut, a->nt, b->row_cut, b->mt, &g->parts[INNER], &g->cut[INNER]));
-    TULLE_TRY(join(b->col_cut, b->nt, c->col_cut, c->nt, &g->parts[COLUMNS], &g->cut[COLUMNS]));
+    TULLE_CALL(join(a->row_cut, a->mt, c->row_cut, c->mt, &g->parts[ROWS], &g->cut[ROWS]));
+    TULLE_CALL(join(a->col_cut, a->nt, b->row_cut, b->mt, &g->parts[INNER], &g->cut[INNER]));
+    TULLE_CALL(join(b->col_cut, b->nt, c->col_cut, c->nt, &g->parts[COLUMNS], &g->cut[COLUMNS]));
     if (o->A->format->in_blocks) {
         g->blocks[ROWS] = tulle__block_cuts_view(&a->row_blocks);
         g->blocks[INNER] = tulle__block_cuts_view(&a->col_blocks);
     }
     if (o->B->format->in_blocks) g->blocks[COLUMNS] = tulle__block_cuts_view(&b->col_blocks);
-    for (int d = 0; d < 3; d++) TULLE_TRY(check_blocks(g, d));
-out:
-    return status;
+    for (int d = 0; d < 3; d++) TULLE_CALL(check_blocks(g, d));
+    return TULLE_OK;
 }
 
 /* Cuts an index further if it has fewer parts than there are PEs for it. */
@@ -90,7 +88,6 @@ out:
 /* The layout of X in parts, owned as its tiles are. */
 static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_layout *l = X->layout;
     tulle_layout_spec spec = {.m = l->m,
         .n = l->n,
@@ -100,18 +97,15 @@ static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int ro
         .col_cut = g->cut[cols],
         .row_blocks = tulle__block_cuts_view(&l->row_blocks),
         .col_blocks = tulle__block_cuts_view(&l->col_blocks)};
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < spec.tile_rows; i++)
         for (int j = 0; j < spec.tile_cols; j++)
             owner[(int64_t)i * spec.tile_cols + j] =
                 tulle__layout_owner(l, tulle__layout_find(l->row_cut, l->mt, spec.row_cut[i]),
                     tulle__layout_find(l->col_cut, l->nt, spec.col_cut[j]));
     spec.owner = owner;
-    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, X->comm->size, layout);
 }
 
 /* Parts of BSR matrices may have blocks of other sizes at the end of each. */
@@ -142,8 +136,7 @@ out:
 /* Rows cut as one of these, so many times one below the other. */
 static tulle_status stack_cuts(const tulle_gidx *cut, tulle_gidx parts, int times, tulle_gidx **stacked)
 {
-    tulle_status status = tulle__alloc((size_t)parts * (size_t)times + 1, sizeof **stacked, "cuts", stacked);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)parts * (size_t)times + 1, sizeof **stacked, "cuts", stacked));
     if (!parts) (*stacked)[0] = 0; /* blocks of no rows */
     for (tulle_gidx p = 0; parts && p <= parts * times; p++) (*stacked)[p] = p / parts * cut[parts] + cut[p % parts];
     return TULLE_OK;
@@ -186,8 +179,7 @@ static tulle_status place_dense(const tulle__layers *l, int times, int rows, int
     for (int i = 0; i < times * rows; i++)
         for (int j = 0; j < made->layout->nt; j++) {
             if (!tulle__tile_is_mine(made, i, j) || (of_a && tulle__layers_of_inner(l, j) != i / rows)) continue;
-            tulle_status status = tulle__mat_place_dense(made, i, j);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__mat_place_dense(made, i, j));
         }
     return TULLE_OK;
 }
@@ -238,27 +230,25 @@ static double bytes_of(const tulle_mat *X)
 
 static tulle_status make_layers(tulle__slices *s, struct grid *g, int layers)
 {
-    tulle_status status;
     const tulle_product *plan = s->stage.plan;
     const tulle__operands *o = &plan->operands;
     const tulle_layout *c = o->C->layout;
     tulle__layers l = tulle__layers_planned(plan, layers, bytes_of(o->A), bytes_of(o->B));
-    TULLE_TRY(cut_further(g, ROWS, l.rows));
-    TULLE_TRY(cut_further(g, INNER, layers * (l.rows > l.cols ? l.rows : l.cols)));
-    TULLE_TRY(cut_further(g, COLUMNS, l.cols));
+    TULLE_CALL(cut_further(g, ROWS, l.rows));
+    TULLE_CALL(cut_further(g, INNER, layers * (l.rows > l.cols ? l.rows : l.cols)));
+    TULLE_CALL(cut_further(g, COLUMNS, l.cols));
     l.M = g->parts[ROWS];
     l.K = g->parts[INNER];
     l.N = g->parts[COLUMNS];
-    TULLE_TRY(tulle__alloc((size_t)l.K, sizeof *s->layer_of, "layers", &s->layer_of));
+    TULLE_CALL(tulle__alloc((size_t)l.K, sizeof *s->layer_of, "layers", &s->layer_of));
     for (int k = 0; k < l.K; k++) s->layer_of[k] = tulle__layers_of_inner(&l, k);
     s->layers = l;
-    TULLE_TRY(make_dealt(o->A, &l, layers, g->cut[ROWS], l.M, g->cut[INNER], l.K, owner_a, &s->A));
-    TULLE_TRY(make_dealt(o->B, &l, 1, g->cut[INNER], l.K, g->cut[COLUMNS], l.N, owner_b, &s->B));
-    TULLE_TRY(make_dealt(o->C, &l, layers, g->cut[ROWS], l.M, g->cut[COLUMNS], l.N, owner_c, &s->C));
+    TULLE_CALL(make_dealt(o->A, &l, layers, g->cut[ROWS], l.M, g->cut[INNER], l.K, owner_a, &s->A));
+    TULLE_CALL(make_dealt(o->B, &l, 1, g->cut[INNER], l.K, g->cut[COLUMNS], l.N, owner_b, &s->B));
+    TULLE_CALL(make_dealt(o->C, &l, layers, g->cut[ROWS], l.M, g->cut[COLUMNS], l.N, owner_c, &s->C));
     if (plan->sparse)
-        TULLE_TRY(make_dealt(o->C, &l, layers, c->row_cut, c->mt, c->col_cut, c->nt, owner_as_is, &s->partial));
-out:
-    return status;
+        TULLE_CALL(make_dealt(o->C, &l, layers, c->row_cut, c->mt, c->col_cut, c->nt, owner_as_is, &s->partial));
+    return TULLE_OK;
 }
 
 /* Stages below work on parts where there are some. */
@@ -296,18 +286,16 @@ static tulle_status renew_parts(
 /* Gives the parts of the factors the values, and the structure, that the factors have now. */
 static tulle_status fill(tulle__slices *s)
 {
-    tulle_status status;
     tulle_product *plan = s->stage.plan;
     uint64_t none = UINT64_MAX;
     tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of}, whole = {.copies = s->layers.layers};
-    TULLE_TRY(renew_parts(s->A, s->of[0], s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
-    TULLE_TRY(renew_parts(s->B, s->of[1], NULL, plan->B->structure, &s->of_B));
+    TULLE_CALL(renew_parts(s->A, s->of[0], s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
+    TULLE_CALL(renew_parts(s->B, s->of[1], NULL, plan->B->structure, &s->of_B));
     /* what C holds matters where it is added to, and its blocks where they stay */
     if (plan->scalars.job_beta != 0 || plan->options.keep_pattern)
-        TULLE_TRY(renew_parts(s->C, plan->C, s->layer_of ? &whole : NULL, plan->C->structure, &none));
+        TULLE_CALL(renew_parts(s->C, plan->C, s->layer_of ? &whole : NULL, plan->C->structure, &none));
     show_parts(s);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Parts of what the plan sees now, dealt to so many layers (layer.c; 1: to none). */
@@ -420,22 +408,19 @@ static tulle_status open(tulle__stage *stage)
 static tulle_status arrange(tulle__stage *stage, struct tulle__exec *x)
 {
     (void)x;
-    tulle_status status = TULLE_OK;
     tulle__slices *s = (tulle__slices *)stage;
     tulle_product *plan = stage->plan;
     const tulle_product_options *options = &plan->options;
     int layers = 1;
     if (options->replication == TULLE_AUTO && !options->symmetric_c && !tulle__is_bulk(options->alg))
-        TULLE_TRY(tulle__layers_choose(plan, &layers));
+        TULLE_CALL(tulle__layers_choose(plan, &layers));
     if (layers > 1) {
         const tulle_mat *const of[] = {s->of[0], s->of[1]};
         drop_parts(s);
         tulle__plan_sees(plan, of[0], of[1], plan->C);
-        TULLE_TRY(make(s, layers));
+        TULLE_CALL(make(s, layers));
     }
-    TULLE_TRY(receive(s));
-out:
-    return status;
+    return receive(s);
 }
 
 static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
@@ -450,18 +435,15 @@ static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 /* C is put together from its parts, or from the layers' results; a sparse one is published then. */
 static tulle_status join_parts(tulle__stage *stage, tulle__exec *x)
 {
-    tulle_status status = TULLE_OK;
     tulle__slices *s = (tulle__slices *)stage;
     tulle_product *plan = stage->plan;
     if (!s->layer_of) return s->C && plan->sparse ? tulle__mat_refill(plan->C, s->C, NULL, x->inbox.reuse) : TULLE_OK;
     if (!x->publishes) {
         tulle__layers_put_all(x);
-        TULLE_TRY(tulle__layers_landed(s));
-        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all layers' results are there */
+        TULLE_CALL(tulle__layers_landed(s));
+        TULLE_CALL(tulle_comm_barrier(plan->comm)); /* all layers' results are there */
     }
-    TULLE_TRY(tulle__layers_sum(x));
-out:
-    return status;
+    return tulle__layers_sum(x);
 }
 
 static tulle_status end(tulle__stage *stage, struct tulle__exec *x)

@@ -17,9 +17,6 @@ typedef struct tulle__layers {
     int M, K, N; /* parts: rows, inner, columns */
 } tulle__layers;
 
-/* The best grid for so many layers, if A and B have so many bytes; the number divides pes. */
-tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes_b);
-
 int tulle__layers_of_inner(const tulle__layers *layers, int k);
 int tulle__layers_owner_a(const tulle__layers *layers, int i, int k);
 int tulle__layers_owner_b(const tulle__layers *layers, int k, int j);
@@ -61,7 +58,7 @@ static inline bool tulle__slices_any(const tulle__slices *s)
 tulle_status tulle__layers_seconds(
     const tulle_product *plan, const tulle_machine *machine, double compute, double *seconds);
 
-/* That number, or the grid of the plan's options. */
+/* The best grid for so many layers, or the grid of the plan's options. */
 tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, double bytes_a, double bytes_b);
 
 /*

@@ -8,8 +8,7 @@
  *   resident    operands and results that stay on devices
  *   selection   entries of rows of C that are kept
  *   symmetric   one triangle of a symmetric C, which is mirrored at last
- *   half        all of a factor of which half is stored
- *   transposed  transposed copies of factors
+ *   copied      all of a factor of which half is stored, and transposes of others
  *   filter      products of blocks that are skipped, by the rows' numbers of blocks
  *   phases      ranges of C's columns, one an execution
  *   slices      parts of operands whose cuts do not match, or dealt to layers
@@ -61,8 +60,8 @@ struct tulle__stage {
     tulle_product *plan;
 };
 
-extern const tulle__stage_ops tulle__resident_stage, tulle__symmetric_stage, tulle__half_stage, tulle__transposed_stage,
-    tulle__filter_stage, tulle__phases_stage, tulle__slices_stage, tulle__selection_stage;
+extern const tulle__stage_ops tulle__resident_stage, tulle__symmetric_stage, tulle__copied_stage, tulle__filter_stage,
+    tulle__phases_stage, tulle__slices_stage, tulle__selection_stage;
 
 /* The plan's stage with these operations; NULL: it has none. */
 tulle__stage *tulle__stage_of(const tulle_product *plan, const tulle__stage_ops *ops);

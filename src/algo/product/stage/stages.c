@@ -6,8 +6,7 @@
 
 /* Outermost first. */
 static const tulle__stage_ops *const table[] = {&tulle__resident_stage, &tulle__selection_stage,
-    &tulle__symmetric_stage, &tulle__half_stage, &tulle__transposed_stage, &tulle__filter_stage, &tulle__phases_stage,
-    &tulle__slices_stage};
+    &tulle__symmetric_stage, &tulle__copied_stage, &tulle__filter_stage, &tulle__phases_stage, &tulle__slices_stage};
 
 _Static_assert(sizeof table / sizeof *table <= TULLE__STAGES_MOST, "a plan has room for all stages");
 

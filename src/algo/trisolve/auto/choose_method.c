@@ -59,10 +59,9 @@ static tulle_status has_blocks(const tulle__triangle *t, int workers, double rel
 static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
-    tulle_status status = TULLE_OK;
     int64_t solves = solver->options.solves > 0 ? solver->options.solves : INT64_MAX;
     int blocks = 0;
-    if (solves >= SUPERNODAL_FROM) TULLE_TRY(has_blocks(t, solver->workers, solver->options.relax, &blocks));
+    if (solves >= SUPERNODAL_FROM) TULLE_CALL(has_blocks(t, solver->workers, solver->options.relax, &blocks));
     if (blocks) {
         add(choice, TULLE_TRISOLVE_SUPERNODAL);
         return TULLE_OK;
@@ -70,8 +69,7 @@ static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
     add(choice, TULLE_TRISOLVE_SERIAL);
     if (solves >= CHUNKED_FROM) add(choice, TULLE_TRISOLVE_CHUNKED);
     if (solves >= P2P_FROM) add(choice, TULLE_TRISOLVE_P2P);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* On PE 0. */

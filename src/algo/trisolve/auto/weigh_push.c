@@ -41,16 +41,13 @@ static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
 static tulle_status time_of(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, double *least)
 {
     tulle_trisolve_report report;
-    tulle_status status;
     *least = 0;
-    while (solver->ncandidates > 1) TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
+    while (solver->ncandidates > 1) TULLE_CALL(tulle_trisolve_execute(solver, B, X, NULL));
     for (int i = 0; i < TRIES; i++) {
-        TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
+        TULLE_CALL(tulle_trisolve_execute(solver, B, X, &report));
         if (i == 0 || report.seconds < *least) *least = report.seconds;
     }
-    status = TULLE_OK;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Right-hand sides of one column with the rows of T. */

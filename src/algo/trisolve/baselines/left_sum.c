@@ -50,55 +50,51 @@ void tulle__left_sum_close(tulle__scatter *s)
 
 static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
 {
-    tulle_status status;
     tulle__pe *pe = s->comm->pe;
     tulle__heap *words = direct ? pe->data : pe->control;
     size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)published_rows(s);
     size_t resident = (size_t)resident_of(s), reads = resident * (size_t)s->comm->size;
-    TULLE_TRY(tulle__alloc(all, size, "unknowns", &s->lines));
-    TULLE_TRY(tulle__alloc(all, size, "partial sums", &s->sum));
-    TULLE_TRY(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
-    TULLE_TRY(tulle__alloc(resident, sizeof *s->waiting, "waiting rows", &s->waiting));
-    TULLE_TRY(tulle__alloc(resident, sizeof *s->ready, "ready rows", &s->ready));
-    TULLE_TRY(tulle__alloc(reads, 1, "counters", &s->met));
-    TULLE_TRY(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
-    TULLE_TRY(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
-    TULLE_TRY(tulle__alloc(reads * (size_t)cols, sum_size(s), "sums of others", &s->got));
+    TULLE_CALL(tulle__alloc(all, size, "unknowns", &s->lines));
+    TULLE_CALL(tulle__alloc(all, size, "partial sums", &s->sum));
+    TULLE_CALL(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
+    TULLE_CALL(tulle__alloc(resident, sizeof *s->waiting, "waiting rows", &s->waiting));
+    TULLE_CALL(tulle__alloc(resident, sizeof *s->ready, "ready rows", &s->ready));
+    TULLE_CALL(tulle__alloc(reads, 1, "counters", &s->met));
+    TULLE_CALL(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
+    TULLE_CALL(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
+    TULLE_CALL(tulle__alloc(reads * (size_t)cols, sum_size(s), "sums of others", &s->got));
     if (s->shared) {
-        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_row, "additions", &s->add_row));
-        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_range, "additions", &s->add_range));
-        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_read, "additions", &s->add_read));
-        TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_value, "additions", &s->add_value));
-        TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_was, "additions", &s->add_was));
+        TULLE_CALL(tulle__alloc(TULLE__ADDS, sizeof *s->add_row, "additions", &s->add_row));
+        TULLE_CALL(tulle__alloc(TULLE__ADDS, sizeof *s->add_range, "additions", &s->add_range));
+        TULLE_CALL(tulle__alloc(TULLE__ADDS, sizeof *s->add_read, "additions", &s->add_read));
+        TULLE_CALL(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_value, "additions", &s->add_value));
+        TULLE_CALL(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_was, "additions", &s->add_was));
     }
-    TULLE_TRY(tulle__heap_take(
+    TULLE_CALL(tulle__heap_take(
         words, (rows + 1) * sizeof(uint64_t), "in-degrees that other PEs count or read", &s->own[COUNTERS]));
-    TULLE_TRY(tulle__heap_take(s->shared ? words : pe->data, rows * (size_t)cols * sum_size(s) + sizeof(uint64_t),
+    TULLE_CALL(tulle__heap_take(s->shared ? words : pe->data, rows * (size_t)cols * sum_size(s) + sizeof(uint64_t),
         "partial sums that other PEs add to or read", &s->own[SUMS]));
     for (int what = 0; what < 2; what++) s->own[what].managed = s->shared; /* unified memory */
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
 {
     tulle_comm *comm = s->comm;
-    tulle_status status;
     int64_t direct = !tulle__is_virtual(comm); /* in virtual time, access to other PEs' memory must take time */
     if (s->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     tulle__left_sum_close(s);
-    TULLE_TRY(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
+    TULLE_CALL(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
     for (int what = 0; what < 2; what++) {
-        TULLE_TRY(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
+        TULLE_CALL(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
         for (int r = 0; r < comm->size; r++)
             s->direct[what][r] = direct ? tulle__mapped(comm, &s->place[what][r]) : NULL;
     }
     s->cols = cols;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__left_sum_arm(tulle__scatter *s)

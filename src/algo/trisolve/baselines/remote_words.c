@@ -86,8 +86,7 @@ tulle_status tulle__words_add(tulle_comm *comm, int group, const tulle__place *p
     int is_read = kind != TULLE__WORD_INT || faults_together(comm);
     if (is_read) {
         tulle__words_read(comm, group, place, n, read);
-        tulle_status status = tulle__wait(comm, group);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__wait(comm, group));
     }
     for (int i = 0; i < n; i++)
         for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {

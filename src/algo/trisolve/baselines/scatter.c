@@ -14,14 +14,13 @@ static int is_mine(const tulle__triangle *t, int tile)
 /* Numbers own rows as lines, task by task, and divides the shared arrays. */
 static tulle_status number_rows(const tulle__triangle *t, tulle__scatter *s)
 {
-    tulle_status status;
     int64_t line = 0;
     for (int i = 0; i < t->ntiles; i++)
         if (is_mine(t, i)) s->nown += t->cut[i + 1] - t->cut[i];
-    TULLE_TRY(tulle__alloc((size_t)t->tasks + 1, sizeof *s->task, "tasks", &s->task));
-    TULLE_TRY(tulle__alloc((size_t)s->nown, sizeof *s->row, "rows", &s->row));
-    TULLE_TRY(tulle__alloc((size_t)s->n, sizeof *s->line, "own rows", &s->line));
-    TULLE_TRY(tulle__alloc((size_t)s->comm->size + 1, sizeof *s->first, "parts of the sums", &s->first));
+    TULLE_CALL(tulle__alloc((size_t)t->tasks + 1, sizeof *s->task, "tasks", &s->task));
+    TULLE_CALL(tulle__alloc((size_t)s->nown, sizeof *s->row, "rows", &s->row));
+    TULLE_CALL(tulle__alloc((size_t)s->n, sizeof *s->line, "own rows", &s->line));
+    TULLE_CALL(tulle__alloc((size_t)s->comm->size + 1, sizeof *s->first, "parts of the sums", &s->first));
     for (tulle_gidx r = 0; r < s->n; r++) s->line[r] = -1;
     for (int step = 0; step < t->ntiles; step++) {
         int i = t->upper ? t->ntiles - 1 - step : step;
@@ -35,24 +34,21 @@ static tulle_status number_rows(const tulle__triangle *t, tulle__scatter *s)
     }
     s->task[s->ntasks] = line;
     for (int p = 0; p <= s->comm->size; p++) s->first[p] = t->cut[p * t->tasks];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Counts own rows, which the triangle stores as rows. */
 static tulle_status count_in_degrees(const tulle__triangle *t, tulle__scatter *s)
 {
-    tulle_status status;
     int cursor = 0;
-    TULLE_TRY(tulle__alloc_zero((size_t)s->nown, sizeof *s->near, "in-degrees", &s->near));
-    TULLE_TRY(tulle__alloc_zero((size_t)s->nown, sizeof *s->far, "in-degrees", &s->far));
+    TULLE_CALL(tulle__alloc_zero((size_t)s->nown, sizeof *s->near, "in-degrees", &s->near));
+    TULLE_CALL(tulle__alloc_zero((size_t)s->nown, sizeof *s->far, "in-degrees", &s->far));
     for (int64_t l = 0; l < s->nown; l++) {
         tulle__triangle_span span = tulle__triangle_at(t, s->row[l], &cursor);
         for (int64_t e = span.from; e < span.to; e++)
             ++*(s->line[span.tile->colind[e]] >= 0 ? &s->near[l] : &s->far[l]);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -60,7 +56,6 @@ out:
  */
 static tulle_status take_columns(const tulle__triangle *t, const tulle_mat *columns, tulle__scatter *s)
 {
-    tulle_status status = TULLE_OK;
     size_t size = tulle_type_size(s->type);
     int64_t stored = t->head || t->tail, at = 0, line = 0;
     for (int i = 0; i < t->ntiles; i++)
@@ -68,10 +63,10 @@ static tulle_status take_columns(const tulle__triangle *t, const tulle_mat *colu
             tulle_tile tile = tulle__tile_in_place(columns, i, 0);
             s->nnz += tile.nnz - stored * (t->cut[i + 1] - t->cut[i]);
         }
-    TULLE_TRY(tulle__alloc((size_t)s->nown + 1, sizeof *s->colptr, "column pointers", &s->colptr));
-    TULLE_TRY(tulle__alloc((size_t)s->nnz, sizeof *s->rowind, "row indices", &s->rowind));
-    TULLE_TRY(tulle__alloc((size_t)s->nnz, size, "values", &s->val));
-    if (!t->unit) TULLE_TRY(tulle__alloc((size_t)s->nown, size, "inverse pivots", &s->inverse));
+    TULLE_CALL(tulle__alloc((size_t)s->nown + 1, sizeof *s->colptr, "column pointers", &s->colptr));
+    TULLE_CALL(tulle__alloc((size_t)s->nnz, sizeof *s->rowind, "row indices", &s->rowind));
+    TULLE_CALL(tulle__alloc((size_t)s->nnz, size, "values", &s->val));
+    if (!t->unit) TULLE_CALL(tulle__alloc((size_t)s->nown, size, "inverse pivots", &s->inverse));
     for (int step = 0; step < t->ntiles; step++) {
         int i = t->upper ? t->ntiles - 1 - step : step;
         if (!is_mine(t, i)) continue;
@@ -84,8 +79,7 @@ static tulle_status take_columns(const tulle__triangle *t, const tulle_mat *colu
         }
     }
     s->colptr[line] = at;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void take_values(const tulle__triangle *t, const tulle_mat *columns, tulle__scatter *s)
@@ -123,8 +117,7 @@ static tulle_status transpose(const tulle__triangle *t, tulle_mat **columns)
 
 static tulle_status count_owed(tulle__scatter *s)
 {
-    tulle_status status = tulle__alloc_zero((size_t)s->n, sizeof *s->owed, "in-degrees", &s->owed);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)s->n, sizeof *s->owed, "in-degrees", &s->owed));
     for (int64_t e = 0; e < s->nnz; e++)
         if (s->line[s->rowind[e]] < 0) s->owed[s->rowind[e]]++;
     return TULLE_OK;

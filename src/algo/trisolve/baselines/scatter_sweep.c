@@ -6,8 +6,8 @@
  */
 #include <inttypes.h>
 
-#include "algo/trisolve/baselines/baselines.h"
 #include "algo/trisolve/baselines/scatter.h"
+#include "algo/trisolve/method.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 
@@ -69,7 +69,6 @@ static void solve_ready(struct sweep *p)
 /* Adds the columns of solved rows. */
 static tulle_status scatter_ready(struct sweep *p)
 {
-    tulle_status status = TULLE_OK;
     tulle__scatter *s = p->s;
     size_t size = tulle_type_size(s->type), step = (size_t)s->cols * size;
     for (int i = 0; i < p->nready; i++) {
@@ -78,7 +77,7 @@ static tulle_status scatter_ready(struct sweep *p)
         for (int64_t e = s->colptr[line]; e < s->colptr[line + 1]; e++) {
             int64_t k = s->line[s->rowind[e]];
             if (k < 0) {
-                TULLE_TRY(tulle__left_sum_add(s, s->rowind[e], e, x));
+                TULLE_CALL(tulle__left_sum_add(s, s->rowind[e], e, x));
                 continue;
             }
             tulle__scatter_axpy(
@@ -87,9 +86,7 @@ static tulle_status scatter_ready(struct sweep *p)
         }
     }
     p->inhand -= p->nready;
-    status = tulle__left_sum_flush(s);
-out:
-    return status;
+    return tulle__left_sum_flush(s);
 }
 
 static tulle_status lose_patience(const void *context, double patience)

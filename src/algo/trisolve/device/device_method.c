@@ -4,7 +4,7 @@
  * solve, and X comes back. Others have nothing to do. `serial` begins rows in the order of solving, `levels` by levels
  * where the device has a use for them; both have the bits of serial.
  */
-#include "algo/trisolve/device/device_method.h"
+#include "algo/trisolve/method.h"
 
 #include "algo/trisolve/device/triangle_there.h"
 #include "algo/trisolve/method_schedule.h"
@@ -50,13 +50,10 @@ static void forget(tulle__method_schedule *a)
 
 static tulle_status load(const tulle_trisolve *solver, struct on_device *d)
 {
-    tulle_status status;
     tulle__device_setting setting = {.threads = 1, .rank = solver->comm->rank, .timeline = solver->comm->pe->timeline};
-    TULLE_TRY(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &d->device));
-    TULLE_TRY(d->device->ops->queue_new(d->device, &d->queue));
-    TULLE_TRY(tulle__triangle_there_init(&solver->triangle, d->device, d->queue, &d->there));
-out:
-    return status;
+    TULLE_CALL(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &d->device));
+    TULLE_CALL(d->device->ops->queue_new(d->device, &d->queue));
+    return tulle__triangle_there_init(&solver->triangle, d->device, d->queue, &d->there);
 }
 
 /* The device of the candidate before, or a new one. */

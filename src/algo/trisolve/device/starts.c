@@ -93,8 +93,7 @@ static tulle_status send(tulle__device *device, tulle__device_queue *queue, cons
     const char *what, tulle__device_place *to)
 {
     size_t bytes = (size_t)count * sizeof *from;
-    tulle_status status = tulle__device_buffer_new(device, bytes, what, &to->buffer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__device_buffer_new(device, bytes, what, &to->buffer));
     device->ops->upload(queue, to, from, bytes);
     return device->ops->queue_wait(queue);
 }

@@ -6,7 +6,7 @@
  *
  * A PE that fails, or loses patience, stops the kernels of all, so that nobody waits for it.
  */
-#include "algo/trisolve/device/together_method.h"
+#include "algo/trisolve/method.h"
 
 #include <unistd.h>
 
@@ -14,7 +14,6 @@
 #include "algo/trisolve/device/starts.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/push/push.h"
-#include "algo/trisolve/push/tasks.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 #include "device/device.h"
@@ -159,43 +158,34 @@ static tulle_status send_values(struct together *t, const void *val, const void 
 static tulle_status send_groups(struct together *t, const tulle__worker_schedule *schedule)
 {
     tulle__device_together *task = &t->task;
-    int32_t *entries = NULL, *group = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
-    TULLE_TRY(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
+    TULLE__SCOPED int32_t *entries = NULL, *group = NULL;
+    TULLE_CALL(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
+    TULLE_CALL(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
     for (int64_t l = 0; l < task->nown; l++) entries[l] = (int32_t)(schedule->rowptr[l + 1] - schedule->rowptr[l]);
     task->ngroups = tulle__starts_cut(entries, 0, task->nown, group) - group;
     group[task->ngroups] = (int32_t)task->nown;
-    TULLE_TRY(send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group));
-out:
-    tulle__free(entries);
-    tulle__free(group);
-    return status;
+    return send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group);
 }
 
 static tulle_status send_rows(struct together *t, const tulle__worker_schedule *schedule)
 {
-    tulle_status status;
     tulle__device_together *task = &t->task;
     const tulle__push *push = &t->push;
     task->nown = push->nown;
     task->nghosts = push->nghosts;
     task->entries = schedule->nnz;
     t->words = push->first[push->nown];
-    TULLE_TRY(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
-    TULLE_TRY(send_groups(t, schedule));
-    TULLE_TRY(send(
+    TULLE_CALL(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
+    TULLE_CALL(send_groups(t, schedule));
+    TULLE_CALL(send(
         t, schedule->colind, (size_t)schedule->nnz * sizeof *schedule->colind, "columns of a triangle", &task->colind));
-    TULLE_TRY(send_values(t, schedule->val, schedule->inverse));
-    TULLE_TRY(send_offsets(t, push->first, push->nown + 1, "receivers", &task->first));
-    TULLE_TRY(send(t, push->target, (size_t)t->words * sizeof *push->target, "receivers", &task->target));
-out:
-    return status;
+    TULLE_CALL(send_values(t, schedule->val, schedule->inverse));
+    TULLE_CALL(send_offsets(t, push->first, push->nown + 1, "receivers", &task->first));
+    return send(t, push->target, (size_t)t->words * sizeof *push->target, "receivers", &task->target);
 }
 
 static tulle_status send_columns(struct together *t, tulle__worker_schedule *worker)
 {
-    tulle_status status;
     tulle__device_together *task = &t->task;
     const tulle__scatter *s = &t->scatter;
     size_t own = (size_t)s->nown * sizeof *s->row, all = (size_t)s->n * sizeof *s->line;
@@ -209,17 +199,16 @@ static tulle_status send_columns(struct together *t, tulle__worker_schedule *wor
         t->words += 2 * (one ? t->comm->size > 1 : (int64_t)(t->comm->size - 1)); /* counters and sums that are read */
     }
     for (int64_t e = 0; one && e < s->nnz; e++) t->words += 2 * (s->line[s->rowind[e]] < 0);
-    TULLE_TRY(send_offsets(t, s->colptr, s->nown + 1, "columns of a triangle", &task->rowptr));
-    TULLE_TRY(send(t, s->rowind, (size_t)s->nnz * sizeof *s->rowind, "rows of a triangle", &task->colind));
-    TULLE_TRY(send_values(t, s->val, s->inverse));
-    TULLE_TRY(send(t, s->row, own, "rows", &task->row));
-    TULLE_TRY(send(t, s->line, all, "own rows", &task->line));
-    TULLE_TRY(send(t, s->near, own, "in-degrees", &task->near));
-    TULLE_TRY(send(t, s->far, own, "in-degrees", &task->far));
-    TULLE_TRY(hold(t, own, "in-degrees", &task->left));
-    if (!one) TULLE_TRY(send(t, s->owed, all, "in-degrees", &task->owed));
-out:
-    return status;
+    TULLE_CALL(send_offsets(t, s->colptr, s->nown + 1, "columns of a triangle", &task->rowptr));
+    TULLE_CALL(send(t, s->rowind, (size_t)s->nnz * sizeof *s->rowind, "rows of a triangle", &task->colind));
+    TULLE_CALL(send_values(t, s->val, s->inverse));
+    TULLE_CALL(send(t, s->row, own, "rows", &task->row));
+    TULLE_CALL(send(t, s->line, all, "own rows", &task->line));
+    TULLE_CALL(send(t, s->near, own, "in-degrees", &task->near));
+    TULLE_CALL(send(t, s->far, own, "in-degrees", &task->far));
+    TULLE_CALL(hold(t, own, "in-degrees", &task->left));
+    if (!one) TULLE_CALL(send(t, s->owed, all, "in-degrees", &task->owed));
+    return TULLE_OK;
 }
 
 /* Collective. */
@@ -299,31 +288,29 @@ static void forget(tulle__method_schedule *a)
 
 static tulle_status make_sides(struct together *t, tulle_gidx cols)
 {
-    tulle_status status = TULLE_OK;
     tulle__device_together *task = &t->task;
     size_t line = (size_t)cols * tulle_type_size(task->type), own = (size_t)task->nown * line;
     const int push = task->kind == TULLE__TOGETHER_PUSH, one = task->kind == TULLE__TOGETHER_ONE_SUM;
     struct peer *mine = &t->peer[task->rank];
     mine->shared[0] = mine->shared[1] = (tulle__device_place){NULL, 0};
-    TULLE_TRY(t->device->ops->host_new(t->device, own, "lines", &t->lines));
-    TULLE_TRY(hold_sized(t, own, "right-hand sides", &task->B));
-    TULLE_TRY(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
+    TULLE_CALL(t->device->ops->host_new(t->device, own, "lines", &t->lines));
+    TULLE_CALL(hold_sized(t, own, "right-hand sides", &task->B));
+    TULLE_CALL(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
     if (push) mine->shared[0] = (tulle__device_place){task->X.buffer, own};
-    if (push) goto out;
-    TULLE_TRY(hold_sized(t, own, "partial sums", &task->sum));
-    if (one && task->rank) goto out; /* they are PE 0's */
+    if (push) return TULLE_OK;
+    TULLE_CALL(hold_sized(t, own, "partial sums", &task->sum));
+    if (one && task->rank) return TULLE_OK; /* they are PE 0's */
     const size_t bytes[2] = {(size_t)task->n * line, (size_t)task->n * sizeof(int32_t)};
     for (int what = 0; what < 2; what++) {
         if (!one) {
-            TULLE_TRY(hold_sized(t, bytes[what], "partial sums for others", &mine->shared[what]));
+            TULLE_CALL(hold_sized(t, bytes[what], "partial sums for others", &mine->shared[what]));
             continue;
         }
-        TULLE_TRY(
+        TULLE_CALL(
             t->device->ops->managed_new(t->device, bytes[what], "partial sums of all", &mine->shared[what].buffer));
         t->sized[t->nsized++] = mine->shared[what].buffer;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */

@@ -65,12 +65,7 @@ struct making {
 static tulle_status add_ghost(struct making *m, tulle_gidx row)
 {
     tulle__push *push = m->push;
-    if (push->nghosts == m->room) {
-        int64_t room = m->room ? 2 * m->room : 1024;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *push->ghost, "ghosts", &push->ghost);
-        if (status != TULLE_OK) return status;
-        m->room = room;
-    }
+    TULLE_CALL(tulle__grow(push->nghosts, &m->room, 1024, sizeof *push->ghost, "ghosts", &push->ghost));
     m->slot[row] = (int32_t)push->nghosts;
     push->ghost[push->nghosts++] = (int32_t)row;
     return TULLE_OK;
@@ -88,8 +83,7 @@ static tulle_status add_row(struct making *m, const tulle__triangle_span *span, 
         if (row < t->cut[tile] || row >= t->cut[tile + 1]) tile = tulle__layout_find(t->cut, t->ntiles, row);
         int own = tulle__layout_owner(t->distributed, tile, 0) == t->T->comm->rank;
         if (!own && m->slot[row] < 0) {
-            tulle_status status = add_ghost(m, row);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(add_ghost(m, row));
         }
         int64_t line = own ? line_of(t, m->before, tile, row) : m->push->nown + m->slot[row];
         m->schedule->colind[at + k] = (int32_t)line;
@@ -112,7 +106,6 @@ static tulle_status add_block(struct making *m, int64_t from, int64_t to)
 /* Adds the rows of one own tile. */
 static tulle_status add_task(struct making *m, int i, int64_t *at)
 {
-    tulle_status status = TULLE_OK;
     const tulle__triangle *t = m->t;
     tulle__worker_schedule *schedule = m->schedule;
     int64_t begin = m->before[i], rows = t->cut[i + 1] - t->cut[i];
@@ -121,17 +114,15 @@ static tulle_status add_task(struct making *m, int i, int64_t *at)
         tulle_gidx row = t->upper ? t->cut[i + 1] - 1 - (line - m->before[i]) : t->cut[i] + (line - m->before[i]);
         tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
         if (line - begin == BLOCK_ROWS || (line > begin && *at - schedule->rowptr[begin] > TULLE__BLOCK_ENTRIES)) {
-            TULLE_TRY(add_block(m, begin, line));
+            TULLE_CALL(add_block(m, begin, line));
             begin = line;
         }
         m->push->row[line] = (int32_t)row;
-        TULLE_TRY(add_row(m, &span, *at));
+        TULLE_CALL(add_row(m, &span, *at));
         *at += span.to - span.from;
         schedule->rowptr[line + 1] = *at;
     }
-    status = add_block(m, begin, m->before[i] + rows);
-out:
-    return status;
+    return add_block(m, begin, m->before[i] + rows);
 }
 
 static int64_t entries_of(const tulle__triangle *t)
@@ -204,9 +195,8 @@ static void write_requests(const tulle__triangle *t, const tulle__push *push, tu
 static tulle_status sort_targets(
     const tulle__triangle *t, const int64_t *before, tulle__push *push, const tulle__list_item *wish, int64_t count)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)push->nown + 1, sizeof *push->first, "targets", &push->first));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *push->target, "targets", &push->target));
+    TULLE_CALL(tulle__alloc_zero((size_t)push->nown + 1, sizeof *push->first, "targets", &push->first));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *push->target, "targets", &push->target));
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t w = 0; w < count; w++) {
             int64_t line = line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].about), wish[w].about);
@@ -218,8 +208,7 @@ static tulle_status sort_targets(
         if (pass == 0) add_up(push->first, push->nown);
     }
     step_back(push->first, push->nown);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The offset of a head's part among m targets: about as many heads as targets of each. */
@@ -260,12 +249,11 @@ static void choose_relays(tulle__push *push, int fanout, tulle__list_item *list,
 static tulle_status sort_relay_orders(
     const tulle__triangle *t, tulle__push *push, const tulle__list_item *order, int64_t count, int64_t *step)
 {
-    tulle_status status;
     if (!count) return TULLE_OK;
-    TULLE_TRY(tulle__alloc_zero((size_t)push->nghosts + 1, sizeof *push->relay_first, "relays", &push->relay_first));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *push->relay_target, "relays", &push->relay_target));
-    TULLE_TRY(tulle__alloc((size_t)push->nghosts, sizeof *push->relay, "relays", &push->relay));
-    TULLE_TRY(tulle__alloc((size_t)push->nghosts, sizeof *push->due, "relays", &push->due));
+    TULLE_CALL(tulle__alloc_zero((size_t)push->nghosts + 1, sizeof *push->relay_first, "relays", &push->relay_first));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *push->relay_target, "relays", &push->relay_target));
+    TULLE_CALL(tulle__alloc((size_t)push->nghosts, sizeof *push->relay, "relays", &push->relay));
+    TULLE_CALL(tulle__alloc((size_t)push->nghosts, sizeof *push->due, "relays", &push->due));
     for (int64_t i = 0; i < count; i++) push->relay_first[order[i].about + 1]++;
     for (int64_t r = 0; r < t->n; r++) step[r] = -1;
     for (int64_t g = 0; g < push->nghosts; g++)
@@ -276,8 +264,7 @@ static tulle_status sort_relay_orders(
     for (int64_t i = 0; i < count; i++)
         push->relay_target[push->relay_first[order[i].about]++] = (tulle__push_target){order[i].rank, order[i].slot};
     step_back(push->relay_first, push->nghosts);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Relays of unknowns that many PEs require. Collective. */
@@ -337,12 +324,9 @@ out:
 
 static tulle_status prepare_pass(tulle__push *push)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)(push->nown + push->nghosts), sizeof *push->known, "unknowns", &push->known));
-    TULLE_TRY(tulle__alloc(TULLE__WINDOW, sizeof *push->window, "waiting rows", &push->window));
-    TULLE_TRY(tulle__alloc(TULLE__WINDOW + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)(push->nown + push->nghosts), sizeof *push->known, "unknowns", &push->known));
+    TULLE_CALL(tulle__alloc(TULLE__WINDOW, sizeof *push->window, "waiting rows", &push->window));
+    return tulle__alloc(TULLE__WINDOW + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved);
 }
 
 tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule)
@@ -398,34 +382,29 @@ void tulle__push_fini(tulle__push *push)
 
 static tulle_status take_inbox(tulle__push *push, tulle_gidx cols)
 {
-    tulle_status status;
     tulle__pe *pe = push->comm->pe;
     size_t size = tulle_type_size(push->type), lines = (size_t)(push->nown + push->nghosts);
-    TULLE_TRY(tulle__alloc(lines * (size_t)cols, size, "unknowns", &push->lines));
-    TULLE_TRY(tulle__alloc((size_t)push->nown * (size_t)cols, size, "right-hand sides", &push->b));
-    TULLE_TRY(tulle__heap_take(push->segment == TULLE__DATA ? pe->data : pe->control,
-        (size_t)push->nghosts * (size_t)cols * sizeof(uint64_t) + sizeof(uint64_t), "inbox of ghosts", &push->inbox));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc(lines * (size_t)cols, size, "unknowns", &push->lines));
+    TULLE_CALL(tulle__alloc((size_t)push->nown * (size_t)cols, size, "right-hand sides", &push->b));
+    return tulle__heap_take(push->segment == TULLE__DATA ? pe->data : pe->control,
+        (size_t)push->nghosts * (size_t)cols * sizeof(uint64_t) + sizeof(uint64_t), "inbox of ghosts", &push->inbox);
 }
 
 tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
 {
     tulle_comm *comm = push->comm;
-    tulle_status status;
     int64_t direct = !tulle__is_virtual(comm); /* in virtual time a waiting PE must be notified of stores */
     if (push->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     close_inbox(push);
     push->segment = direct ? TULLE__DATA : TULLE__CONTROL;
-    TULLE_TRY(tulle_comm_agree(comm, take_inbox(push, cols)));
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place)));
+    TULLE_CALL(tulle_comm_agree(comm, take_inbox(push, cols)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place)));
     for (int r = 0; r < comm->size; r++) push->direct[r] = direct ? tulle__mapped(comm, &push->place[r]) : NULL;
     push->cols = cols;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__push_arm(tulle__push *push)

@@ -7,7 +7,7 @@
  * its PE's window or the next to enter, and all that it requires has been sent: there is no
  * deadlock.
  */
-#include "algo/trisolve/push/push_method.h"
+#include "algo/trisolve/method.h"
 
 #include <string.h>
 

@@ -94,44 +94,40 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
 {
     const tulle_layout *l = A->layout;
     int64_t count = 0;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_tile t = tulle__tile_in_place(A, i, j);
-            for (int64_t r = 0; r < t.m && t.nnz; r++) {
-                int64_t row = l->row_cut[i] + r, step = (upper ? l->m - 1 - row : row) - w->first;
-                if (step < 0 || step >= w->rows) continue;
-                for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                    int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
-                    if (of < 0 || of >= step) continue;
-                    if (list) list[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
-                    count++;
-                }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile t = tulle__tile_in_place(A, i, j);
+        for (int64_t r = 0; r < t.m && t.nnz; r++) {
+            int64_t row = l->row_cut[i] + r, step = (upper ? l->m - 1 - row : row) - w->first;
+            if (step < 0 || step >= w->rows) continue;
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
+                if (of < 0 || of >= step) continue;
+                if (list) list[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
+                count++;
             }
         }
+    }
     return count;
 }
 
 /* On PE 0. */
 static tulle_status assemble(const tulle__list_item *list, int64_t count, struct window *w)
 {
-    tulle_status status;
     size_t rows = (size_t)w->rows, pes = (size_t)w->pes;
-    TULLE_TRY(tulle__alloc(rows, sizeof *w->end, "rows", &w->end));
-    TULLE_TRY(tulle__alloc(rows, sizeof *w->task, "rows", &w->task));
-    TULLE_TRY(tulle__alloc(rows * pes, sizeof *w->was_sent, "rows", &w->was_sent));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->busy, "PEs", &w->busy));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->taken, "PEs", &w->taken));
-    TULLE_TRY(tulle__alloc(pes * TULLE__WINDOW, sizeof *w->window, "rows that wait", &w->window));
-    TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof *w->from, "what rows need", &w->from));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->need, "what rows need", &w->need));
+    TULLE_CALL(tulle__alloc(rows, sizeof *w->end, "rows", &w->end));
+    TULLE_CALL(tulle__alloc(rows, sizeof *w->task, "rows", &w->task));
+    TULLE_CALL(tulle__alloc(rows * pes, sizeof *w->was_sent, "rows", &w->was_sent));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->busy, "PEs", &w->busy));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->taken, "PEs", &w->taken));
+    TULLE_CALL(tulle__alloc(pes * TULLE__WINDOW, sizeof *w->window, "rows that wait", &w->window));
+    TULLE_CALL(tulle__alloc_zero(rows + 1, sizeof *w->from, "what rows need", &w->from));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *w->need, "what rows need", &w->need));
     for (int64_t i = 0; i < count; i++) w->from[list[i].about + 1]++;
     for (size_t r = 0; r < rows; r++) w->from[r + 1] += w->from[r];
     for (int64_t i = 0; i < count; i++) w->need[w->from[list[i].about]++] = list[i].slot;
     for (size_t r = rows; r > 0; r--) w->from[r] = w->from[r - 1];
     w->from[0] = 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The tasks of the window's rows, numbered in the order of solving. */
@@ -183,8 +179,7 @@ static tulle_status try_all(
 {
     double least = 0;
     tulle_gidx *cut = NULL;
-    tulle_status status = tulle__alloc((size_t)TASKS_MOST * (size_t)w->pes + 1, sizeof *cut, "row cuts", &cut);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)TASKS_MOST * (size_t)w->pes + 1, sizeof *cut, "row cuts", &cut));
     for (int tasks = 1; tasks <= TASKS_MOST && (int64_t)tasks * w->pes <= m; tasks *= 2) {
         int parts = tasks * w->pes;
         tulle_cuts_weighted(m, work, parts, cut);

@@ -110,8 +110,7 @@ static tulle_status add_tile(const tulle__triangle *t, int i, int64_t rows, tull
         tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
         tulle__row_block block = block_at(&span, row);
         block.count = (int32_t)(m - done < most ? m - done : most);
-        tulle_status status = tulle__worker_schedule_add(schedule, &block);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__worker_schedule_add(schedule, &block));
     }
     return TULLE_OK;
 }

@@ -2,6 +2,7 @@
 #include "algo/trisolve/rows/leveled.h"
 
 #include "algo/trisolve/levels.h"
+#include "base/bisect.h"
 #include "base/error.h"
 
 /* A level with less work than this, in entries and rows, is not worth sharing. */
@@ -116,12 +117,10 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int barrie
         int64_t levels;
     } made;
     *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, barriers, order) : TULLE_OK);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, comm->rank == 0 ? make(t, barriers, order) : TULLE_OK));
     made.block = order->block;
     made.levels = order->levels;
-    status = tulle_comm_broadcast(comm, 0, &made, sizeof made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_broadcast(comm, 0, &made, sizeof made));
     order->block = made.block;
     order->levels = made.levels;
     if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(order, tulle__mapped(comm, &order->block));
@@ -142,40 +141,32 @@ void tulle__order_fini(tulle__order *order)
 static tulle_status copy_rows(
     const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
-    tulle_status status;
     size_t rows = (size_t)(to - from);
     int cursor = 0;
-    TULLE_TRY(tulle__alloc(rows + 1, sizeof *schedule->rowptr, "row pointers", &schedule->rowptr));
+    TULLE_CALL(tulle__alloc(rows + 1, sizeof *schedule->rowptr, "row pointers", &schedule->rowptr));
     schedule->rowptr[0] = 0;
     for (int32_t p = from; p < to; p++) {
         tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
         schedule->nnz += span.to - span.from;
         schedule->rowptr[p - from + 1] = schedule->nnz;
     }
-    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, sizeof *schedule->colind, "column indices", &schedule->colind));
-    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, tulle_type_size(t->T->type), "values", &schedule->val));
+    TULLE_CALL(tulle__alloc((size_t)schedule->nnz, sizeof *schedule->colind, "column indices", &schedule->colind));
+    TULLE_CALL(tulle__alloc((size_t)schedule->nnz, tulle_type_size(t->T->type), "values", &schedule->val));
     for (int32_t p = from; p < to; p++) {
         tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
         int32_t *colind = schedule->colind + schedule->rowptr[p - from];
         for (int64_t k = 0; k < span.to - span.from; k++)
             colind[k] = order->place[span.tile->colind[t->upper ? span.to - 1 - k : span.from + k]];
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The worker that has a position. */
 static int worker_at(const tulle__order *order, int32_t position)
 {
-    int low = 0, high = order->workers - 1;
-    while (low < high) {
-        int middle = (low + high + 1) / 2;
-        if (order->start[middle] <= position)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    int worker = 0;
+    TULLE__LAST_WHERE(worker, order->workers, middle, order->start[middle] <= position);
+    return worker;
 }
 
 /* Requirements of rows at positions from .. to - 1 from other workers. */
@@ -221,7 +212,6 @@ static tulle_status add_block(const tulle__order *order, int32_t from, int32_t t
  */
 static tulle_status cut_groups(const tulle__order *order, int barriers, tulle__worker_schedule *schedule)
 {
-    tulle_status status;
     int32_t begin = order->start[schedule->worker], end = begin; /* the block being extended */
     for (int64_t l = 0; l < order->levels; l++) {
         int32_t stop = order->start[(l + 1) * order->workers + schedule->worker];
@@ -233,16 +223,14 @@ static tulle_status cut_groups(const tulle__order *order, int barriers, tulle__w
             else
                 note_needs(order, from, to, schedule);
             if (tulle__worker_schedule_must_wait(schedule) || !is_block(order, schedule, begin, to)) {
-                TULLE_TRY(add_block(order, begin, from, schedule));
+                TULLE_CALL(add_block(order, begin, from, schedule));
                 begin = from;
             }
-            TULLE_TRY(tulle__worker_schedule_wait(schedule));
+            TULLE_CALL(tulle__worker_schedule_wait(schedule));
             end = to;
         }
     }
-    status = add_block(order, begin, end, schedule);
-out:
-    return status;
+    return add_block(order, begin, end, schedule);
 }
 
 tulle_status tulle__leveled_schedule(

@@ -61,8 +61,7 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
             w->work[b] += row_ns + entry_ns * (double)(span.to - span.from);
             if (count + span.to - span.from > room) {
                 room = 2 * (count + span.to - span.from) + 1024;
-                tulle_status status = tulle__realloc((size_t)room, sizeof *w->need, "a window of rows", &w->need);
-                if (status != TULLE_OK) return status;
+                TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->need, "a window of rows", &w->need));
             }
             for (int64_t e = span.from; e < span.to; e++) {
                 int64_t other = step_of(t, span.tile->colind[e]) - w->first;
@@ -113,8 +112,7 @@ static int64_t rows_of(const tulle__triangle *t, double solves)
 
 static tulle_status init(const tulle__triangle *t, int workers, double solves, struct window *w)
 {
-    tulle_status status;
-    int32_t *mark = NULL;
+    TULLE__SCOPED int32_t *mark = NULL;
     w->rows = rows_of(t, solves);
     w->first = (t->n - w->rows) / 2;
     w->line = find_period(t, w, 1);
@@ -124,16 +122,13 @@ static tulle_status init(const tulle__triangle *t, int workers, double solves, s
     while (w->line && w->line % w->block) w->block--;
     if (w->line) w->first -= w->first % (w->plane ? w->plane : w->line); /* where chunks will begin */
     w->blocks = (int)((w->rows + w->block - 1) / w->block);
-    TULLE_TRY(tulle__alloc_zero((size_t)w->blocks, sizeof *w->work, "a window of rows", &w->work));
-    TULLE_TRY(tulle__alloc((size_t)w->blocks + 1, sizeof *w->from, "a window of rows", &w->from));
-    TULLE_TRY(tulle__alloc((size_t)w->blocks, sizeof *w->end, "a window of rows", &w->end));
-    TULLE_TRY(tulle__alloc((size_t)workers, sizeof *w->now, "workers", &w->now));
-    TULLE_TRY(tulle__alloc((size_t)workers * (size_t)workers, sizeof *w->seen, "workers", &w->seen));
-    TULLE_TRY(tulle__alloc((size_t)w->blocks, sizeof *mark, "a window of rows", &mark));
-    status = find_needs(t, w, mark);
-out:
-    tulle__free(mark);
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)w->blocks, sizeof *w->work, "a window of rows", &w->work));
+    TULLE_CALL(tulle__alloc((size_t)w->blocks + 1, sizeof *w->from, "a window of rows", &w->from));
+    TULLE_CALL(tulle__alloc((size_t)w->blocks, sizeof *w->end, "a window of rows", &w->end));
+    TULLE_CALL(tulle__alloc((size_t)workers, sizeof *w->now, "workers", &w->now));
+    TULLE_CALL(tulle__alloc((size_t)workers * (size_t)workers, sizeof *w->seen, "workers", &w->seen));
+    TULLE_CALL(tulle__alloc((size_t)w->blocks, sizeof *mark, "a window of rows", &mark));
+    return find_needs(t, w, mark);
 }
 
 /*

@@ -3,7 +3,7 @@
  * The methods that solve row by row, with workers that read each other's memory: serial, chunked,
  * levels, p2p.
  */
-#include "algo/trisolve/rows/row_methods.h"
+#include "algo/trisolve/method.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/rows/chunked.h"
 #include "algo/trisolve/rows/leveled.h"

@@ -53,16 +53,14 @@ static void building_fini(struct building *b)
 
 static tulle_status building_init(struct building *b)
 {
-    tulle_status status;
     size_t n = (size_t)b->t->n;
-    TULLE_TRY(tulle__alloc(n, sizeof *b->mark, "building panels", &b->mark));
-    TULLE_TRY(tulle__alloc(n, sizeof *b->met, "building panels", &b->met));
-    TULLE_TRY(tulle__alloc(n, sizeof *b->place, "building panels", &b->place));
-    TULLE_TRY(tulle__alloc(n, sizeof *b->block, "building panels", &b->block));
-    TULLE_TRY(tulle__alloc(n, sizeof *b->rows, "building panels", &b->rows));
+    TULLE_CALL(tulle__alloc(n, sizeof *b->mark, "building panels", &b->mark));
+    TULLE_CALL(tulle__alloc(n, sizeof *b->met, "building panels", &b->met));
+    TULLE_CALL(tulle__alloc(n, sizeof *b->place, "building panels", &b->place));
+    TULLE_CALL(tulle__alloc(n, sizeof *b->block, "building panels", &b->block));
+    TULLE_CALL(tulle__alloc(n, sizeof *b->rows, "building panels", &b->rows));
     for (size_t c = 0; c < n; c++) b->mark[c] = -1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* In an upper triangle steps and lines count in opposite directions. */
@@ -114,8 +112,7 @@ static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 {
     if (p->nlines + more > p->line_room) {
         int64_t room = 2 * (p->nlines + more) + 256;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *p->line, "lines of panels", &p->line);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc((size_t)room, sizeof *p->line, "lines of panels", &p->line));
         p->line_room = room;
     }
     p->nlines += more;
@@ -124,12 +121,7 @@ static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 
 static tulle_status add_block(tulle__supernodal_panels *p, const tulle__panel_block *block)
 {
-    if (p->nblocks == p->block_room) {
-        int64_t room = 2 * p->block_room + 64;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *p->block, "blocks of panels", &p->block);
-        if (status != TULLE_OK) return status;
-        p->block_room = room;
-    }
+    TULLE_CALL(tulle__grow(p->nblocks, &p->block_room, 64, sizeof *p->block, "blocks of panels", &p->block));
     p->block[p->nblocks] = *block;
     p->block[p->nblocks++].val = p->nval;
     p->nval += (int64_t)block->m * block->k;
@@ -145,15 +137,10 @@ static tulle_status add_block(tulle__supernodal_panels *p, const tulle__panel_bl
 static tulle_status add_part(struct building *b, int64_t *first, int *begins, int last)
 {
     tulle__supernodal_panels *p = b->p;
-    tulle_status status = TULLE_OK;
     tulle__row_block group = {.at = b->t->upper ? b->low + b->width - 1 : b->low, .count = last ? b->width : 0};
     if (!last && *first == p->nblocks) return TULLE_OK; /* nothing precedes this wait */
-    if (p->nparts == p->part_room) {
-        int64_t room = 2 * p->part_room + 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *p->part, "parts of panels", &p->part));
-        p->part_room = room;
-    }
-    TULLE_TRY(tulle__worker_schedule_add(b->schedule, &group));
+    TULLE_CALL(tulle__grow(p->nparts, &p->part_room, 64, sizeof *p->part, "parts of panels", &p->part));
+    TULLE_CALL(tulle__worker_schedule_add(b->schedule, &group));
     p->part[p->nparts++] = (tulle__panel_part){.first = *first,
         .last = p->nblocks,
         .triangle = last ? p->nval : -1,
@@ -163,8 +150,7 @@ static tulle_status add_part(struct building *b, int64_t *first, int *begins, in
     if (last) p->nval += (int64_t)b->width * b->width;
     *first = p->nblocks;
     *begins = 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Requirement of the panel from a supernode; true if it must wait for it. */
@@ -190,8 +176,7 @@ static tulle_status gather_block(struct building *b, int32_t from, int32_t to)
 {
     tulle__supernodal_panels *p = b->p;
     int64_t at = p->nlines;
-    tulle_status status = add_lines(p, to - from);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(add_lines(p, to - from));
     for (int32_t k = 0; k < to - from; k++) p->line[at + k] = flip(b, b->met[b->t->upper ? to - 1 - k : from + k]);
     tulle__panel_block block = {.m = b->width, .k = to - from, .rows = -1, .row = b->low, .col = p->line[at]};
     block.cols = shorten(p, at);
@@ -204,7 +189,6 @@ static tulle_status gather_block(struct building *b, int32_t from, int32_t to)
  */
 static tulle_status gather_rows(struct building *b, int64_t *first, int *begins)
 {
-    tulle_status status = TULLE_OK;
     for (int32_t from = 0, to; from < b->nmet; from = to) {
         int32_t j = -1;
         int waits = 0;
@@ -215,12 +199,11 @@ static tulle_status gather_rows(struct building *b, int64_t *first, int *begins)
             j = next;
             waits |= needs(b, j);
         }
-        if (waits) TULLE_TRY(add_part(b, first, begins, 0));
-        TULLE_TRY(tulle__worker_schedule_wait(b->schedule));
-        TULLE_TRY(gather_block(b, from, to));
+        if (waits) TULLE_CALL(add_part(b, first, begins, 0));
+        TULLE_CALL(tulle__worker_schedule_wait(b->schedule));
+        TULLE_CALL(gather_block(b, from, to));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* For each supernode found, the rows of the panel with entries there: their number, or the list. */
@@ -245,8 +228,8 @@ static void note_rows(struct building *b, int32_t *line, int32_t *next)
 static tulle_status scatter_columns(struct building *b, int64_t *first, int *begins)
 {
     tulle__supernodal_panels *p = b->p;
-    tulle_status status = TULLE_OK;
-    int32_t total = 0, *list = NULL, at = 0;
+    TULLE__SCOPED int32_t *list = NULL;
+    int32_t total = 0, at = 0;
     for (int32_t k = 0; k < b->nmet; k++) {
         b->place[b->met[k]] = k;
         b->rows[k] = 0;
@@ -257,39 +240,35 @@ static tulle_status scatter_columns(struct building *b, int64_t *first, int *beg
         b->rows[k] = total;
         total += count;
     }
-    TULLE_TRY(tulle__alloc((size_t)total, sizeof *list, "rows of a panel", &list));
+    TULLE_CALL(tulle__alloc((size_t)total, sizeof *list, "rows of a panel", &list));
     note_rows(b, list, b->rows); /* each begins where the previous one ends */
     for (int32_t k = 0; k < b->nmet; k++) {
         int32_t j = b->met[k], count = b->rows[k] - at, width = b->s->cut[j + 1] - b->s->cut[j];
-        if (needs(b, j)) TULLE_TRY(add_part(b, first, begins, 0));
-        TULLE_TRY(tulle__worker_schedule_wait(b->schedule));
+        if (needs(b, j)) TULLE_CALL(add_part(b, first, begins, 0));
+        TULLE_CALL(tulle__worker_schedule_wait(b->schedule));
         tulle__panel_block block = {.m = count, .k = width, .cols = -1, .row = list[at], .rows = p->nlines};
         block.col = b->t->upper ? flip(b, b->s->cut[j + 1] - 1) : b->s->cut[j];
-        TULLE_TRY(add_lines(p, count));
+        TULLE_CALL(add_lines(p, count));
         memcpy(p->line + block.rows, list + at, (size_t)count * sizeof *list);
         block.rows = shorten(p, block.rows);
-        TULLE_TRY(add_block(p, &block));
+        TULLE_CALL(add_block(p, &block));
         at = b->rows[k];
     }
-out:
-    tulle__free(list);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status lay_out(struct building *b)
 {
-    tulle_status status = TULLE_OK;
     for (int32_t panel = 0; panel < b->s->count; panel++) {
         int64_t first = b->p->nblocks;
         int begins = 1;
         if (b->s->owner[panel] != b->schedule->worker) continue;
         enter_panel(b, panel);
         find_columns(b);
-        TULLE_TRY(b->s->by_columns ? scatter_columns(b, &first, &begins) : gather_rows(b, &first, &begins));
-        TULLE_TRY(add_part(b, &first, &begins, 1));
+        TULLE_CALL(b->s->by_columns ? scatter_columns(b, &first, &begins) : gather_rows(b, &first, &begins));
+        TULLE_CALL(add_part(b, &first, &begins, 1));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- values ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/supernodal/supernodal_method.h"
+#include "algo/trisolve/method.h"
 
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/supernodal/panels.h"

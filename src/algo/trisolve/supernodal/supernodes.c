@@ -35,13 +35,10 @@ static void likeness_fini(struct likeness *l)
 
 static tulle_status likeness_init(int64_t n, struct likeness *l)
 {
-    tulle_status status;
     *l = (struct likeness){.count = NULL};
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->count, "lengths of rows", &l->count));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->common, "what rows have in common", &l->common));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->adjacent, "neighbouring rows", &l->adjacent));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->count, "lengths of rows", &l->count));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->common, "what rows have in common", &l->common));
+    return tulle__alloc_zero((size_t)n, sizeof *l->adjacent, "neighbouring rows", &l->adjacent);
 }
 
 static int64_t step_of(const tulle__triangle *t, int32_t col)
@@ -283,26 +280,21 @@ out:
 
 static tulle_status plant(const tulle__triangle *t, int workers, struct made *m)
 {
-    tulle_status status;
     struct tree *tree = &m->tree;
     size_t count = (size_t)tree->count;
-    int32_t *mark = NULL;
-    struct root *root = NULL;
-    double *load = NULL;
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->work, "supernodes", &tree->work));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->weight, "supernodes", &tree->weight));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->parent, "supernodes", &tree->parent));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->owner, "supernodes", &tree->owner));
-    TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *mark, "supernodes", &mark));
-    TULLE_TRY(tulle__alloc(count, sizeof *root, "subtrees", &root));
-    TULLE_TRY(tulle__alloc((size_t)workers, sizeof *load, "loads of workers", &load));
+    TULLE__SCOPED int32_t *mark = NULL;
+    TULLE__SCOPED struct root *root = NULL;
+    TULLE__SCOPED double *load = NULL;
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->work, "supernodes", &tree->work));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->weight, "supernodes", &tree->weight));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->parent, "supernodes", &tree->parent));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->owner, "supernodes", &tree->owner));
+    TULLE_CALL(tulle__alloc((size_t)t->n, sizeof *mark, "supernodes", &mark));
+    TULLE_CALL(tulle__alloc(count, sizeof *root, "subtrees", &root));
+    TULLE_CALL(tulle__alloc((size_t)workers, sizeof *load, "loads of workers", &load));
     compute_work(t, tree, mark);
     partition_rows(tree, workers, root, load, &m->time);
-out:
-    tulle__free(mark);
-    tulle__free(root);
-    tulle__free(load);
-    return status;
+    return TULLE_OK;
 }
 
 static double relax_of(double relax)
@@ -372,13 +364,11 @@ tulle_status tulle__supernodes_init(const tulle__triangle *t, int workers, doubl
         int64_t count, by_columns;
     } made;
     *supernodes = (tulle__supernodes){.comm = comm, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, workers, relax, supernodes) : TULLE_OK);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, comm->rank == 0 ? make(t, workers, relax, supernodes) : TULLE_OK));
     made.block = supernodes->block;
     made.count = supernodes->count;
     made.by_columns = supernodes->by_columns;
-    status = tulle_comm_broadcast(comm, 0, &made, sizeof made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_broadcast(comm, 0, &made, sizeof made));
     supernodes->block = made.block;
     supernodes->count = made.count;
     supernodes->by_columns = (int)made.by_columns;

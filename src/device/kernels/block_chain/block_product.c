@@ -37,15 +37,13 @@ static const void *block_at(const tulle__block_job *j, const tulle__csr *X, int6
 
 tulle_status tulle__block_room_for(tulle__block_room *w, int64_t columns)
 {
-    tulle_status status = TULLE_OK;
     if (w->first && columns <= w->columns_room) return TULLE_OK;
     int64_t more = 2 * columns + 64;
-    TULLE_TRY(tulle__realloc((size_t)more, sizeof *w->column, "block columns of a row", &w->column));
-    TULLE_TRY(tulle__realloc((size_t)more + 1, sizeof *w->first, "block columns of a row", &w->first));
-    TULLE_TRY(tulle__realloc((size_t)more, sizeof *w->fresh, "block columns of a row", &w->fresh));
+    TULLE_CALL(tulle__realloc((size_t)more, sizeof *w->column, "block columns of a row", &w->column));
+    TULLE_CALL(tulle__realloc((size_t)more + 1, sizeof *w->first, "block columns of a row", &w->first));
+    TULLE_CALL(tulle__realloc((size_t)more, sizeof *w->fresh, "block columns of a row", &w->fresh));
     w->columns_room = more;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status room_for_steps(tulle__block_room *w, int64_t steps)
@@ -156,7 +154,6 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
 static tulle_status list_products(const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair,
     int64_t r, int64_t from, int64_t to)
 {
-    tulle_status status = TULLE_OK;
     const tulle__csr *A = &pair->A, *B = &pair->B;
     const int32_t *slots = w->slot;
     const char *made = w->made;
@@ -165,7 +162,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], across = inner(A, k), width = 0, skipped = 0;
         const void *a = block_at(j, A, e, m * across);
-        TULLE_TRY(room_to_meet(w, met + B->rowptr[k + 1] - B->rowptr[k]));
+        TULLE_CALL(room_to_meet(w, met + B->rowptr[k + 1] - B->rowptr[k]));
         for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int64_t c = B->colind[f], n;
             int32_t slot = slots[c];
@@ -189,10 +186,9 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
         first[c] = products;
         products += count;
     }
-    TULLE_TRY(room_for_steps(w, products));
+    TULLE_CALL(room_for_steps(w, products));
     for (int64_t p = 0; p < met; p++) w->step[first[w->met[p].slot]++] = w->met[p].step;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The same, multiplied as chains of C's blocks. */
@@ -254,7 +250,6 @@ static void multiply_listed(
 static tulle_status multiply_rows(
     const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r, int64_t rows)
 {
-    tulle_status status = TULLE_OK;
     const tulle__csr *A = &pair->A;
     int64_t from[TULLE__BLOCK_ROWS_MOST];
     if (!pair->B.rowptr) return TULLE_OK;
@@ -263,21 +258,19 @@ static tulle_status multiply_rows(
         bool more = false;
         for (int64_t i = 0; i < rows; i++) {
             const int64_t to = until_column(A, from[i], A->rowptr[r + i + 1], limit);
-            TULLE_TRY(list_products(j, &w[i], pair, r + i, from[i], to));
+            TULLE_CALL(list_products(j, &w[i], pair, r + i, from[i], to));
             from[i] = to;
             more |= to < A->rowptr[r + i + 1];
         }
         multiply_listed(j, w, pair, r, rows);
         if (!more) break;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status multiply_pair(
     const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r)
 {
-    tulle_status status = TULLE_OK;
     const tulle__csr *A = &pair->A, *B = &pair->B;
     if (!A->rowptr) add_row(j, w, pair, r);
     if (!B->rowptr || !A->rowptr) return TULLE_OK;
@@ -291,10 +284,9 @@ static tulle_status multiply_pair(
             if (e > from && (bytes > GROUP_BYTES || products > GROUP_PRODUCTS)) break;
             e++;
         }
-        TULLE_TRY(multiply_group(j, w, pair, r, from, e));
+        TULLE_CALL(multiply_group(j, w, pair, r, from, e));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static double squared_norm(const tulle__block_job *j, int64_t e, int64_t n)
@@ -335,8 +327,7 @@ static tulle_status begin_row(const tulle__block_job *j, tulle__block_room *w, i
     tulle__block_row_mark(j, w, r);
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     w->columns = end - begin;
-    tulle_status status = tulle__block_room_for(w, w->columns);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__block_room_for(w, w->columns));
     memset(w->fresh, 1, (size_t)w->columns);
     for (int64_t e = begin; e < end; e++) w->slot[j->C->colind[e]] = (int32_t)(e - begin);
     return TULLE_OK;
@@ -358,20 +349,18 @@ static void end_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
 /* Rows r .. r + rows - 1, each with room of its own. */
 tulle_status tulle__block_rows_make(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows)
 {
-    tulle_status status = TULLE_OK;
-    for (int64_t i = 0; i < rows; i++) TULLE_TRY(begin_row(j, &w[i], r + i));
+    for (int64_t i = 0; i < rows; i++) TULLE_CALL(begin_row(j, &w[i], r + i));
     for (int p = 0; p < j->task->npairs; p++) {
         const tulle__spgemm_pair *pair = &j->task->pair[p];
         bool full = pair->A.rowptr != NULL;
         for (int64_t i = 0; i < rows && full; i++) full = tulle__block_row_is_full(j, &pair->A, r + i);
         if (full)
-            TULLE_TRY(multiply_rows(j, w, pair, r, rows));
+            TULLE_CALL(multiply_rows(j, w, pair, r, rows));
         else
-            for (int64_t i = 0; i < rows; i++) TULLE_TRY(multiply_pair(j, &w[i], pair, r + i));
+            for (int64_t i = 0; i < rows; i++) TULLE_CALL(multiply_pair(j, &w[i], pair, r + i));
     }
     for (int64_t i = 0; i < rows; i++) end_row(j, &w[i], r + i);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 int64_t tulle__block_rows_together(const tulle__block_job *j, int64_t r, int64_t end)

@@ -31,8 +31,7 @@ static tulle_status meet_column(tulle__block_room *w, int64_t c)
 {
     uint64_t bit = (uint64_t)1 << (c & 63);
     if (w->bits[c >> 6] & bit || !is_allowed(w, c)) return TULLE_OK;
-    tulle_status status = tulle__block_room_for(w, w->columns + 1);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__block_room_for(w, w->columns + 1));
     w->bits[c >> 6] |= bit;
     w->column[w->columns++] = (int32_t)c;
     return TULLE_OK;
@@ -120,16 +119,14 @@ static tulle_status write_structure(const tulle__block_job *j, tulle__block_room
 
 static tulle_status room_new(const tulle__block_job *j, tulle__block_room *w)
 {
-    tulle_status status;
     size_t n = (size_t)j->task->n, words = n / 64 + 1;
     *w = (tulle__block_room){.columns = 0};
-    TULLE_TRY(tulle__alloc(n, sizeof *w->slot, "block columns", &w->slot));
-    TULLE_TRY(tulle__alloc_zero(words, sizeof *w->bits, "block columns", &w->bits));
-    if (j->task->pattern) TULLE_TRY(tulle__alloc_zero(words, sizeof *w->allowed, "block columns", &w->allowed));
-    if (j->task->half) TULLE_TRY(tulle__alloc(n, 1, "block columns", &w->made));
+    TULLE_CALL(tulle__alloc(n, sizeof *w->slot, "block columns", &w->slot));
+    TULLE_CALL(tulle__alloc_zero(words, sizeof *w->bits, "block columns", &w->bits));
+    if (j->task->pattern) TULLE_CALL(tulle__alloc_zero(words, sizeof *w->allowed, "block columns", &w->allowed));
+    if (j->task->half) TULLE_CALL(tulle__alloc(n, 1, "block columns", &w->made));
     memset(w->slot, -1, n * sizeof *w->slot);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static void room_free(tulle__block_room *w)
@@ -179,8 +176,7 @@ static tulle_status count_rows(void *arg, int thread, int nthreads)
 static tulle_status fill_row(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++) {
-        tulle_status status = write_structure(j, w, r + i);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(write_structure(j, w, r + i));
     }
     return tulle__block_rows_make(j, w, r, rows);
 }
@@ -261,11 +257,10 @@ tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain
     const tulle__spgemm_task *task, tulle__csr_result *C)
 {
     tulle__block_job j;
-    tulle_status status = begin(isa, blas, pool, task, &j);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(begin(isa, blas, pool, task, &j));
     j.C = C;
     j.known = true;
-    status = run(pool, &j, fill_rows);
+    tulle_status status = run(pool, &j, fill_rows);
     tell_counts(&j, C);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/block_chain/block_chain.h"
@@ -118,13 +119,7 @@ static int64_t chunk_start(const struct job *job, int64_t chunk)
     if (!A->rowptr) return low + job->rows * chunk / job->chunks;
     int64_t base = A->rowptr[low], total = A->rowptr[high] - base + job->rows;
     int64_t work = total / job->chunks * chunk + total % job->chunks * chunk / job->chunks;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->rowptr[middle] - base + middle - job->row0 < work)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, A->rowptr[middle] - base + middle - job->row0 < work);
     return low;
 }
 
@@ -161,8 +156,7 @@ static tulle_status pack(const tulle__spmm_task *t, const tulle__spmm_pair *pair
     const tulle__csr *A = &pair->A;
     int64_t rows = A->col_block[A->n] - A->col_block[0];
     size_t size = tulle_type_size(t->type);
-    tulle_status status = tulle__alloc((size_t)(rows * t->n), size, "rows of B", packed);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)(rows * t->n), size, "rows of B", packed));
     for (int64_t c = 0; c < t->n; c++)
         for (int64_t r = 0; r < rows; r++)
             memcpy(*packed + (size_t)(r * t->n + c) * size,
@@ -176,13 +170,7 @@ static void find_rows(struct job *job)
     const tulle__spmm_task *t = job->task;
     const tulle__csr *A = &t->pair[0].A;
     int64_t low = 0, high = A->m, end = job->first + t->m;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->row_block[middle + 1] - A->row_block[0] <= job->first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, A->row_block[middle + 1] - A->row_block[0] <= job->first);
     job->row0 = low;
     while (low < A->m && A->row_block[low] - A->row_block[0] < end) low++;
     job->rows = low - job->row0;

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/ref/bsr_formula.h"
@@ -34,13 +35,7 @@ static int64_t part_start(const tulle__bsr *A, int64_t part, int64_t nparts)
 {
     int64_t low = 0, high = A->m, first = A->rowptr[0], total = A->rowptr[A->m] - first + A->m;
     int64_t work = total / nparts * part + total % nparts * part / nparts;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->rowptr[middle] - first + middle < work)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, A->rowptr[middle] - first + middle < work);
     return part == nparts ? A->m : low;
 }
 

@@ -136,15 +136,13 @@ static void fill_rowptr(struct job *job, int64_t chunk)
 static tulle_status select_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
     tulle__made_chunk *made = &space->made, *kept = &job->selected[c];
-    tulle_status status;
-    TULLE_TRY(tulle__spgemm_make_chunk(space, job->rows, c, job->count, made));
+    TULLE_CALL(tulle__spgemm_make_chunk(space, job->rows, c, job->count, made));
     const size_t nnz = (size_t)(kept->nnz = job->chunk_nnz[c] = made->nnz);
-    TULLE_TRY(tulle__alloc(nnz, sizeof *kept->colind, "the selected columns of a chunk of C", &kept->colind));
-    TULLE_TRY(tulle__alloc(nnz, job->size, "the selected values of a chunk of C", &kept->val));
+    TULLE_CALL(tulle__alloc(nnz, sizeof *kept->colind, "the selected columns of a chunk of C", &kept->colind));
+    TULLE_CALL(tulle__alloc(nnz, job->size, "the selected values of a chunk of C", &kept->val));
     if (nnz) memcpy(kept->colind, made->colind, nnz * sizeof *kept->colind);
     if (nnz) memcpy(kept->val, made->val, nnz * job->size);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status copy_chunks(void *arg, int thread, int nthreads)
@@ -211,11 +209,8 @@ static tulle_status job_init(struct job *job, const tulle__spgemm_plan *plan, tu
 {
     *job =
         (struct job){.plan = plan, .rows = rows_of(isa, plan->task->type), .size = tulle_type_size(plan->task->type)};
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)plan->task->m, sizeof *job->count, "the entries of the rows of C", &job->count));
-    TULLE_TRY(tulle__alloc((size_t)plan->nchunks + 1, sizeof *job->chunk_nnz, "chunks of rows", &job->chunk_nnz));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)plan->task->m, sizeof *job->count, "the entries of the rows of C", &job->count));
+    return tulle__alloc((size_t)plan->nchunks + 1, sizeof *job->chunk_nnz, "chunks of rows", &job->chunk_nnz);
 }
 
 static void job_fini(struct job *job)
@@ -333,24 +328,21 @@ out:
 /* Places C when its entries are counted, or selected. */
 static tulle_status make_counted(struct job *job, tulle__pool *pool, tulle__csr_place place, void *context)
 {
-    tulle_status status;
     const tulle__spgemm_plan *plan = job->plan;
     const int selects = plan->task->select != NULL;
     int one_pass = 0;
     if (selects)
-        TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->selected, "chunks of rows", &job->selected));
+        TULLE_CALL(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->selected, "chunks of rows", &job->selected));
     else
-        TULLE_TRY(choose_one_pass(job, &one_pass));
+        TULLE_CALL(choose_one_pass(job, &one_pass));
     if (plan->runs && !one_pass && !selects)
-        TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->structure, "chunks of rows", &job->structure));
-    TULLE_TRY(run_rows(pool, job, selects ? select_chunk : one_pass ? compute_chunk : count_chunk));
+        TULLE_CALL(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->structure, "chunks of rows", &job->structure));
+    TULLE_CALL(run_rows(pool, job, selects ? select_chunk : one_pass ? compute_chunk : count_chunk));
     int64_t nnz = scan_chunks(job);
-    TULLE_TRY(place(context, plan->task->m, nnz, &job->C));
+    TULLE_CALL(place(context, plan->task->m, nnz, &job->C));
     job->C.nnz = nnz;
     job->C.rowptr[0] = 0;
-    TULLE_TRY(selects || one_pass ? run(pool, job, copy_chunks) : run_rows(pool, job, write_chunk));
-out:
-    return status;
+    return selects || one_pass ? run(pool, job, copy_chunks) : run_rows(pool, job, write_chunk);
 }
 
 tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
@@ -396,10 +388,9 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_tunin
     const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
-    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task));
     struct job job = {.plan = &plan, .rows = rows_of(isa, task->type), .size = tulle_type_size(task->type), .C = *C};
-    status = run_rows(pool, &job, value_chunk);
+    tulle_status status = run_rows(pool, &job, value_chunk);
     tulle__spgemm_plan_fini(&plan);
     return status;
 }

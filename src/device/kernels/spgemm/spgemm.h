@@ -176,9 +176,6 @@ tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *po
 tulle_status tulle__spgemm_make_sets(tulle__spgemm_plan *plan, tulle__pool *pool);
 void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 
-/* The multiplications of row i of C. */
-int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
-
 /* Entries of C are at most that many. */
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 

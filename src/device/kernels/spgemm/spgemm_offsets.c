@@ -80,12 +80,10 @@ static void find_stretches(void *arg, int64_t begin, int64_t end)
 static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle__stretch of, tulle__stretch **row)
 {
     struct search job = {.A = A, .begin = of.first};
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of constant-offset rows", row));
+    TULLE_CALL(tulle__alloc((size_t)A->m, sizeof **row, "stretches of constant-offset rows", row));
     job.row = *row;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, find_stretches, &job);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The rows of B from the first to the last that A's stretches take. */
@@ -157,13 +155,11 @@ static tulle_status make_values(
     tulle__pool *pool, tulle_type type, const tulle__csr *B, tulle__stretch of, const tulle__stretch *row, void **val)
 {
     struct turn job = {.B = B, .begin = of.first, .row = row, .type = type};
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(
+    TULLE_CALL(tulle__alloc(
         (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of constant-offset rows", val));
     job.to = *val;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, turn_values, &job);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- of a product ---- */
@@ -186,17 +182,15 @@ static tulle_status make_pair(
     const tulle__csr *A = &pair->A, *B = &pair->B;
     const int same = A->rowptr && tulle__same_arrays(A, B);
     tulle__stretch of = {.end = B->m};
-    tulle_status status;
     if (A->rowptr && !same) {
-        TULLE_TRY(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &offsets->A));
+        TULLE_CALL(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &offsets->A));
         of = rows_taken(A, offsets->A);
     }
-    TULLE_TRY(make_stretches(pool, B, of, &offsets->B));
-    TULLE_TRY(make_values(pool, type, B, of, offsets->B, &offsets->b_val));
+    TULLE_CALL(make_stretches(pool, B, of, &offsets->B));
+    TULLE_CALL(make_values(pool, type, B, of, offsets->B, &offsets->b_val));
     if (same) offsets->A = offsets->B;
     offsets->same = same && A->val == B->val;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* True if most entries of A's tiles, and of B's, lie in constant-offset rows, by a sample of them. */

@@ -61,14 +61,12 @@ void tulle__spgemm_drop_chunk(tulle__made_chunk *made)
 
 static tulle_status grow(tulle__made_chunk *made, int64_t room, size_t size)
 {
-    tulle_status status;
     if (room <= made->room) return TULLE_OK;
     tulle__spgemm_drop_chunk(made);
-    TULLE_TRY(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
-    TULLE_TRY(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
+    TULLE_CALL(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
+    TULLE_CALL(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
     made->room = room;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_make_chunk(
@@ -76,14 +74,12 @@ tulle_status tulle__spgemm_make_chunk(
 {
     const tulle__spgemm_plan *plan = space->plan;
     const int64_t begin = plan->chunk_row[c], end = plan->chunk_row[c + 1];
-    tulle_status status;
-    TULLE_TRY(grow(made, chunk_bound(plan, c) + TULLE__PAD, tulle_type_size(plan->task->type)));
-    TULLE_TRY(rows->write(space, begin, end, count, made->colind, made->val, made->room));
+    TULLE_CALL(grow(made, chunk_bound(plan, c) + TULLE__PAD, tulle_type_size(plan->task->type)));
+    TULLE_CALL(rows->write(space, begin, end, count, made->colind, made->val, made->room));
     made->chunk = c;
     made->nnz = 0;
     for (int64_t i = begin; i < end; i++) made->nnz += count[i];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status stop(struct once *o, tulle_status status)

@@ -53,13 +53,12 @@ static void mark_rows(void *arg, int64_t begin, int64_t end)
 static tulle_status make_rows(tulle__pool *pool, const tulle__csr *B, int64_t npanels, tulle__panel_rows *to, int *fit)
 {
     struct mark job = {.B = B, .to = to, .npanels = npanels};
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)(B->m * npanels * TULLE__PANEL_WORDS), sizeof *to->bits, "rows of bits", &to->bits));
-    TULLE_TRY(tulle__alloc((size_t)(B->m * (npanels + 1)), sizeof *to->start, "rows of panels", &to->start));
+    TULLE_CALL(
+        tulle__alloc((size_t)(B->m * npanels * TULLE__PANEL_WORDS), sizeof *to->bits, "rows of bits", &to->bits));
+    TULLE_CALL(tulle__alloc((size_t)(B->m * (npanels + 1)), sizeof *to->start, "rows of panels", &to->start));
     tulle__pool_blocks(pool, B->m, BLOCK, mark_rows, &job);
     if (atomic_load_explicit(&job.unordered, memory_order_relaxed)) *fit = 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- rows of A ---- */

@@ -19,7 +19,8 @@ static int64_t maximum(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
+/* The multiplications of row i of C. */
+static int64_t spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
 {
     int64_t flops = 0;
     for (int p = 0; p < task->npairs; p++) {
@@ -65,7 +66,7 @@ static void count_flops(void *arg, int64_t begin, int64_t end)
             const int64_t *ap = task->pair[p].A.rowptr;
             together = together && ap && ap[next] - ap[i] <= FLOPS_ENTRIES;
         }
-        for (int64_t r = i; r < next; r++) job->flops[r] = together ? 0 : tulle__spgemm_row_flops(task, r);
+        for (int64_t r = i; r < next; r++) job->flops[r] = together ? 0 : spgemm_row_flops(task, r);
         for (int p = 0; together && p < task->npairs; p++) add_flops(&task->pair[p], i, next, job->flops);
     }
 }
@@ -93,9 +94,8 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
     int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
     int64_t wanted = sampled_at(plan, 0);
     int sample = 0;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_row, "chunks of rows", &plan->chunk_row));
-    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
+    TULLE_CALL(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_row, "chunks of rows", &plan->chunk_row));
+    TULLE_CALL(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
     for (int64_t i = 0; i < m; i++) {
         int64_t own = flops[i] + ROW;
         if (i == 0 || (weight + own > target && i % group == 0)) {
@@ -111,8 +111,7 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
     plan->chunk_row[at] = m;
     plan->chunk_flops[at] = before;
     plan->nchunks = at;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The mean length of the runs that the columns of B's tiles come in, by a sample of rows. */
@@ -181,19 +180,17 @@ static void drop_runs(tulle__spgemm_plan *plan)
 static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
 {
     const tulle__spgemm_task *task = plan->task;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->runs, "the runs of B", &plan->runs));
+    TULLE_CALL(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->runs, "the runs of B", &plan->runs));
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         tulle__run_rows *rows = &plan->runs[p];
-        TULLE_TRY(tulle__alloc((size_t)B->m, sizeof *rows->row, "the runs of B", &rows->row));
-        TULLE_TRY(
+        TULLE_CALL(tulle__alloc((size_t)B->m, sizeof *rows->row, "the runs of B", &rows->row));
+        TULLE_CALL(
             tulle__alloc((size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
         struct run_job job = {.B = B, .rows = rows};
         tulle__pool_blocks(pool, B->m, RUN_ROWS, find_runs, &job);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */

@@ -65,17 +65,15 @@ tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_
 {
     if (space->summary) return TULLE_OK;
     size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
-    tulle_status status = TULLE_OK;
-    if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
+    if (!space->dense)
+        TULLE_CALL(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__alloc_zero(n / 64 + 2 + TULLE__PAD, sizeof *space->bits, "the bits of a row of C", &space->bits));
     if (!space->word)
-        TULLE_TRY(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
-    if (!space->seen) TULLE_TRY(tulle__alloc_zero(n + 64, 1, "the marks of a row of C", &space->seen));
-    TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
-out:
-    return status;
+        TULLE_CALL(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
+    if (!space->seen) TULLE_CALL(tulle__alloc_zero(n + 64, 1, "the marks of a row of C", &space->seen));
+    return tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary);
 }
 
 tulle_status tulle__spgemm_workspace_slots(tulle__spgemm_workspace *space, int64_t count, size_t size)
@@ -83,13 +81,11 @@ tulle_status tulle__spgemm_workspace_slots(tulle__spgemm_workspace *space, int64
     if (count <= space->hash_room) return TULLE_OK;
     count = grown(space->hash_room, count < 1024 ? 1024 : count);
     space->hash_room = 0;
-    tulle_status status;
-    TULLE_TRY(replace(&space->key, count, sizeof *space->key, "the keys of a hash table"));
-    TULLE_TRY(replace(&space->slot, count, size, "the sums of a hash table"));
+    TULLE_CALL(replace(&space->key, count, sizeof *space->key, "the keys of a hash table"));
+    TULLE_CALL(replace(&space->slot, count, size, "the sums of a hash table"));
     for (int64_t s = 0; s < count; s++) space->key[s] = TULLE__EMPTY;
     space->hash_room = count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_list(tulle__spgemm_workspace *space, int64_t count)
@@ -107,12 +103,10 @@ tulle_status tulle__spgemm_workspace_order(tulle__spgemm_workspace *space, int64
     if (count <= space->order_room) return TULLE_OK;
     count = grown(space->order_room, count < 256 ? 256 : count);
     space->order_room = 0;
-    tulle_status status;
-    TULLE_TRY(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
-    TULLE_TRY(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
+    TULLE_CALL(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
+    TULLE_CALL(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
     space->order_room = count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_t count)
@@ -127,33 +121,29 @@ tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_
 tulle_status tulle__spgemm_workspace_offsets(tulle__spgemm_workspace *space, int64_t count, size_t size, size_t factor)
 {
     tulle__offset_row *row = &space->row;
-    tulle_status status;
     if (count <= row->most) return TULLE_OK;
     count = grown(row->most, count < 64 ? 64 : count);
     row->most = row->nterms = row->nnz = 0;
-    TULLE_TRY(replace(&space->offset_terms, 2 * count, size, "the rows of B under a stretch of C"));
-    TULLE_TRY(replace(&space->factor, count, factor, "the values of A for a stretch of C"));
+    TULLE_CALL(replace(&space->offset_terms, 2 * count, size, "the rows of B under a stretch of C"));
+    TULLE_CALL(replace(&space->factor, count, factor, "the values of A for a stretch of C"));
     row->most = count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_products(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
     tulle__offset_row *row = &space->row;
-    tulle_status status;
     row->nterms = row->nnz = 0;
     if (count <= row->room) return TULLE_OK;
     count = grown(row->room, count < 256 ? 256 : count);
     row->room = 0;
-    TULLE_TRY(replace(&space->product, count, size, "the products of a row of C"));
-    TULLE_TRY(replace(&row->place, 4 * count, sizeof *row->place, "the places of products in a row of C"));
+    TULLE_CALL(replace(&space->product, count, size, "the products of a row of C"));
+    TULLE_CALL(replace(&row->place, 4 * count, sizeof *row->place, "the places of products in a row of C"));
     row->room = count;
     row->col = row->place + count;
     row->first = row->col + count;
     row->last = row->first + count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_panels(
@@ -161,18 +151,16 @@ tulle_status tulle__spgemm_workspace_panels(
 {
     tulle__panel_workspace *panels = &space->panels;
     const size_t words = (size_t)space->plan->npanels * TULLE__PANEL_WORDS * TULLE__PANEL_ROWS;
-    tulle_status status = TULLE_OK;
-    if (!panels->bits) TULLE_TRY(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
+    if (!panels->bits) TULLE_CALL(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
     if (!panels->sums)
-        TULLE_TRY(tulle__alloc((size_t)TULLE__PANEL * TULLE__PANEL_ROWS, size, "the sums of a panel", &panels->sums));
+        TULLE_CALL(tulle__alloc((size_t)TULLE__PANEL * TULLE__PANEL_ROWS, size, "the sums of a panel", &panels->sums));
     if (count <= panels->room) return TULLE_OK;
     count = grown(panels->room, count < 256 ? 256 : count);
     panels->room = 0;
-    TULLE_TRY(replace(&panels->term, count, term_size, "the rows of B under rows of C"));
-    TULLE_TRY(replace(&panels->factor, count * TULLE__PANEL_ROWS, size, "the values of A for rows of C"));
+    TULLE_CALL(replace(&panels->term, count, term_size, "the rows of B under rows of C"));
+    TULLE_CALL(replace(&panels->factor, count * TULLE__PANEL_ROWS, size, "the values of A for rows of C"));
     panels->room = count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Insertion for few; else by bytes from the lowest up, as many as the greatest key has (LSD radix sort). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of A a sparse-dense product makes together, and how often the end of a row is mispredicted. */
+/* Rows of A that a sparse-dense product makes together, and the share of rows whose end is mispredicted. */
 #include "device/kernels/spmm/identical_rows.h"
 
 #include <math.h>

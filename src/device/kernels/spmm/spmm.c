@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spmm/identical_rows.h"
@@ -91,13 +92,7 @@ static int64_t chunk_start(const struct job *job, int64_t chunk)
     int64_t total = work_before(job, job->task->m), low = 0, high = job->task->m;
     int64_t work = (int64_t)((double)total * (double)chunk / (double)job->nchunks);
     if (chunk == job->nchunks) return job->task->m;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (work_before(job, middle) < work)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, work_before(job, middle) < work);
     return low;
 }
 
@@ -329,8 +324,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
     tulle__unchecked_buffer buffer;
     (void)thread;
     (void)nthreads;
-    const tulle_status status = tulle__unchecked_begin(&buffer, job->unchecked, job->check, job->size, LONG_ROW);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__unchecked_begin(&buffer, job->unchecked, job->check, job->size, LONG_ROW));
     for (int64_t q; (q = tulle__pool_take(job->pool, &job->next, job->npieces)) < job->npieces;) {
         const struct piece *piece = &job->piece[q];
         tulle__spmm_operand operand = job->operand[piece->pair];
@@ -384,17 +378,15 @@ out:
 
 static tulle_status multiply_pass(tulle__pool *pool, struct job *job)
 {
-    tulle_status status = TULLE_OK;
-    if (job->packs) TULLE_TRY(tulle__pool_run(pool, pack, job));
+    if (job->packs) TULLE_CALL(tulle__pool_run(pool, pack, job));
     set_operands(job);
     atomic_store_explicit(&job->next, 0, memory_order_relaxed);
     atomic_store_explicit(&job->nlong, 0, memory_order_relaxed);
-    TULLE_TRY(tulle__pool_run(pool, multiply, job));
+    TULLE_CALL(tulle__pool_run(pool, multiply, job));
     const int64_t nlong = atomic_load_explicit(&job->nlong, memory_order_relaxed);
     if (atomic_load_explicit(&job->invalid, memory_order_relaxed)) return TULLE_OK;
-    for (int64_t l = 0; l < nlong; l++) TULLE_TRY(multiply_long(pool, job, job->long_row[l]));
-out:
-    return status;
+    for (int64_t l = 0; l < nlong; l++) TULLE_CALL(multiply_long(pool, job, job->long_row[l]));
+    return TULLE_OK;
 }
 
 /*

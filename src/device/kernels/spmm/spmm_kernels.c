@@ -9,58 +9,10 @@
 #include "device/kernels/spmm/identical_rows.h"
 #include "device/kernels/spmm/spmm_kernel.h"
 
-#define T float
-#define LANES 1
-#include "device/kernels/spmm/spmm_rows.h"
-#define T float
-#define LANES 4
-#include "device/kernels/spmm/spmm_rows.h"
-#define T double
-#define LANES 1
-#include "device/kernels/spmm/spmm_rows.h"
-#define T double
-#define LANES 2
-#include "device/kernels/spmm/spmm_rows.h"
-#if TULLE__REGISTER >= 32
-#define T float
-#define LANES 8
-#include "device/kernels/spmm/spmm_rows.h"
-#define T double
-#define LANES 4
-#include "device/kernels/spmm/spmm_rows.h"
-#endif
-#if TULLE__REGISTER >= 64
-#define T float
-#define LANES 16
-#include "device/kernels/spmm/spmm_rows.h"
-#define T double
-#define LANES 8
-#include "device/kernels/spmm/spmm_rows.h"
-#endif
+#define TEMPLATE "device/kernels/spmm/spmm_rows.h"
+#include "device/kernels/spmm/each_width.h"
 
-/* [l]: for 2^l columns and more. */
-static const tulle__spmm_kernel by_columns[TULLE_TYPE_COUNT][5] = {[TULLE_F32] =
-                                                                       {
-                                                                           rows_float_1,
-                                                                           rows_float_1,
-                                                                           rows_float_4,
-#if TULLE__REGISTER >= 32
-                                                                           rows_float_8,
-#endif
-#if TULLE__REGISTER >= 64
-                                                                           rows_float_16,
-#endif
-                                                                       },
-    [TULLE_F64] = {
-        rows_double_1,
-        rows_double_2,
-#if TULLE__REGISTER >= 32
-        rows_double_4,
-#endif
-#if TULLE__REGISTER >= 64
-        rows_double_8,
-#endif
-    }};
+static const tulle__spmm_kernel by_columns[TULLE_TYPE_COUNT][5] = BY_WIDTH(rows);
 
 static void multiply(const tulle__spmm_rows *rows, const tulle__spmm_kernel *kernels)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/memory.h"
 
 tulle_status tulle__unchecked_begin(tulle__unchecked_buffer *buffer, const tulle__unchecked_csr *A,
@@ -71,13 +72,7 @@ int64_t tulle__unchecked_take(
     if (rowptr[count] - rowptr[0] > TULLE__UNCHECKED_ENTRIES) {
         int64_t most = count; /* rows below `count` fit, `most` do not */
         count = 0;
-        while (most - count > 1) {
-            const int64_t middle = count + (most - count) / 2;
-            if (rowptr[middle] - rowptr[0] <= TULLE__UNCHECKED_ENTRIES)
-                count = middle;
-            else
-                most = middle;
-        }
+        TULLE__LAST_WHERE(count, most, middle, rowptr[middle] - rowptr[0] <= TULLE__UNCHECKED_ENTRIES);
         if (!count) count = 1;
     }
     return take_columns(A, rowptr, count, buffer, rows) ? count : 0;

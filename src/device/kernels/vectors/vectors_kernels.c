@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inner products and linear combinations of vectors, for one instruction set. */
+/* Vectors, and tall and skinny matrices, for one instruction set. */
 #include "device/kernels/vectors/vectors.h"
 
 #include <string.h>
@@ -14,12 +14,20 @@
 #define LANES MOST(double)
 #include "device/kernels/vectors/vectors_rows.h"
 
-void TULLE__OF_ISA(tulle__dots)(const tulle__dots_task *task)
-{
-    task->type == TULLE_F32 ? dots_float(task) : dots_double(task);
-}
+#define T float
+#define LANES MOST(float)
+#include "device/kernels/vectors/tall_rows.h"
+#define T double
+#define LANES MOST(double)
+#include "device/kernels/vectors/tall_rows.h"
 
-void TULLE__OF_ISA(tulle__combine)(const tulle__combine_task *task)
-{
-    task->type == TULLE_F32 ? combine_float(task) : combine_double(task);
-}
+/* A call of an instruction set, by the task's type. */
+#define CALL(name)                                                                                                     \
+    void TULLE__OF_ISA(tulle__##name)(const tulle__##name##_task *task)                                                \
+    {                                                                                                                  \
+        task->type == TULLE_F32 ? name##_float(task) : name##_double(task);                                            \
+    }
+CALL(dots)
+CALL(combine)
+CALL(tsmttsm)
+CALL(tsmm)
