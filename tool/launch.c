@@ -264,15 +264,16 @@ int launch(const struct options *options, char **argv)
     return status;
 }
 
+static int is_below(const struct rlimit *limit, double bytes)
+{
+    return limit->rlim_cur != RLIM_INFINITY && (double)limit->rlim_cur < bytes;
+}
+
 static int limits_below(double bytes)
 {
-    const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
-    for (int i = 0; i < 2; i++) {
-        struct rlimit limit;
-        if (getrlimit(kinds[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < bytes)
-            return 1;
-    }
-    return 0;
+    struct rlimit limit;
+    return (getrlimit(RLIMIT_AS, &limit) == 0 && is_below(&limit, bytes)) ||
+           (getrlimit(RLIMIT_DATA, &limit) == 0 && is_below(&limit, bytes));
 }
 
 void spare_blas_threads(char **argv)

@@ -215,6 +215,15 @@ static void try_far(int npes, struct far *f)
         status == TULLE_OK ? "done" : tulle_error_message());
 }
 
+/* Field by field: what lies between them is anything. */
+static int same_prediction(const tulle_prediction *p, const tulle_prediction *q)
+{
+    return p->alg == q->alg && p->suits == q->suits && p->batch == q->batch && p->seconds == q->seconds &&
+           p->compute.max == q->compute.max && p->communicate.max == q->communicate.max &&
+           p->accumulate.max == q->accumulate.max && p->wait.max == q->wait.max && p->bytes_moved == q->bytes_moved &&
+           p->messages == q->messages && p->partials == q->partials && p->load_imbalance == q->load_imbalance;
+}
+
 static void far_away(void)
 {
     struct far f = {.operand = "rmat:scale=11,edgefactor=8", .rows = 16, .cols = 24, .counting = TULLE_COUNT_RESULT}, g,
@@ -224,7 +233,7 @@ static void far_away(void)
     try_far(1, &f);
     try_far(3, &g);
     int same = 1;
-    for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) same &= memcmp(&f.p[a], &g.p[a], sizeof f.p[a]) == 0;
+    for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) same &= same_prediction(&f.p[a], &g.p[a]);
     ok(same, "384 PEs look the same from 1 and from 3");
     /* rows that two PEs count for one tile are counted twice */
     ok(f.needed < f.p[TULLE_PRODUCT_STATIONARY_A].bytes_moved && g.needed >= f.needed && g.needed < 1.1 * f.needed,
