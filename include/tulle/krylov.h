@@ -93,8 +93,8 @@ TULLE_API const char *tulle_krylov_method_name(tulle_krylov_method method);
 TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method);
 
 /*
- * X(name, word, text): why a solve stopped. All but the first are TULLE_ERR_CONVERGENCE; the last one only where
- * A x = b is to be solved, as by MINRES, whose x then has the least residual.
+ * X(name, word, text): why a solve stopped. All but the first are TULLE_ERR_CONVERGENCE; LEAST_SQUARES only
+ * where A x = b is to be solved, as by MINRES, whose x then has the least residual.
  */
 #define TULLE_STOP_LIST(X)                                                                                             \
     X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
@@ -104,7 +104,8 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
     X(NOT_FINITE, "not-finite", "a value is infinite or not a number")                                                 \
-    X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")
+    X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")                \
+    X(RANGE, "out-of-range", "x as it is returned, or its residual, leaves the range of the type's numbers")
 
 typedef enum tulle_stop {
 #define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,

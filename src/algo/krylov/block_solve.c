@@ -141,11 +141,31 @@ static tulle_status fetch_x(tulle__block *b)
     return tulle_comm_agree(b->comm, tulle__home_fetch(b->home, b->x, bytes));
 }
 
+/* Writes a column, and judges it as it is then. Collective, agreed. */
+static tulle_status return_column(tulle__block *b, int j, tulle_mat *X)
+{
+    tulle__block_column *c = &b->column[j];
+    const char *x = b->x + (size_t)j * tulle_type_size(X->type);
+    const bool lost = tulle__columns_write_back(X, b->first + j, c->scale, x, b->columns);
+    tulle__krylov k = {.comm = b->comm,
+        .A = b->A,
+        .options = *b->options,
+        .space = b->multi.space,
+        .column = b->first + j,
+        .scale = c->scale,
+        .norm = c->norm,
+        .stop = c->stop,
+        .true_residual = c->true_residual};
+    const tulle_status status = tulle__krylov_judge_returned(&k, b->B, X, lost);
+    c->true_residual = k.true_residual;
+    c->products += k.products;
+    if (k.stop != c->stop) tulle__block_stop_column(b, j, k.stop, "%s", k.why);
+    return status;
+}
+
 static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
-    double scale[TULLE__TALL_MOST];
-    tulle_gidx to[TULLE__TALL_MOST];
     b->start = tulle__now(b->comm);
     b->deflated_at = -1;
     TULLE_TRY(init(b));
@@ -153,11 +173,7 @@ static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_repo
     TULLE_TRY(tulle__block_go_home(b));
     TULLE_TRY(tulle__block_cg(b, !b->options->guess));
     if (b->home) TULLE_TRY(fetch_x(b));
-    for (int j = 0; j < b->columns; j++) {
-        to[j] = b->first + j;
-        scale[j] = b->column[j].scale;
-    }
-    tulle__columns_write_some(X, b->columns, to, scale, b->x, b->columns);
+    for (int j = 0; j < b->columns; j++) TULLE_TRY(return_column(b, j, X));
     TULLE_TRY(report_totals(b, report));
     if (*b->why && !*failed)
         snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_method_name(b->options->method), b->why);

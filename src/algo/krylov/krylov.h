@@ -116,6 +116,17 @@ static inline double tulle__krylov_epsilon(const tulle__krylov *k)
 tulle_status tulle__krylov_check_factor(const tulle__operand *A, const tulle_mat *B, const tulle_mat *X,
     const tulle_krylov_options *options, double *error);
 
+/*
+ * Judges a converged column as X has it, by its true residual: x may have overflowed or underflowed when its scale was
+ * taken back (lost: on this PE), or squares of its residual before. Where b, x and the scale are far from the ends of
+ * the range, and nothing is lost, the method's own judgement stands. Reads of k: comm, A, options, space, column,
+ * scale, norm; stop becomes TULLE_STOP_RANGE if the residual is not within the tolerance. Collective, agreed.
+ */
+tulle_status tulle__krylov_judge_returned(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, bool lost);
+
+/* Stops a solve whose x, with values up to `largest`, or residual is not within the numbers of the type. */
+void tulle__krylov_leaves_range(tulle__krylov *k, tulle_type type, double largest);
+
 /* The power of two above |x|, as far as that and its inverse are numbers; 1 for 0, infinity and NaN. */
 double tulle__power_of_two(double x);
 

@@ -246,7 +246,7 @@ static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat
     k->residual = k->true_residual = 0;
     TULLE_CALL(tulle__krylov_begin_column(k, B, X));
     if (!tulle__krylov_is_trivial(k)) TULLE_CALL(run_method(k));
-    tulle__columns_write(X, k->column, k->scale, k->x);
+    TULLE_CALL(tulle__krylov_judge_returned(k, B, X, tulle__columns_write_back(X, k->column, k->scale, k->x, 1)));
     return tulle__krylov_totals(k, k->report);
 }
 

@@ -486,13 +486,15 @@ static tulle_status round_of_all(struct minres *m, bool zero)
 }
 
 /* Agreed. */
-static tulle_status finish(struct minres *m, tulle_mat *X, tulle_krylov_report *report, char *failed)
+static tulle_status finish(
+    struct minres *m, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status = TULLE_OK;
     tulle_krylov_report unasked;
     for (int j = 0; j < m->columns && status == TULLE_OK; j++) {
         tulle__krylov *k = &m->column[j].k;
-        tulle__columns_write(X, k->column, k->scale, k->x);
+        const bool lost = tulle__columns_write_back(X, k->column, k->scale, k->x, 1);
+        TULLE_TRY(tulle__krylov_judge_returned(k, B, X, lost));
         k->product_ns = m->product_ns;
         k->precond_ns = m->precond_ns;
         k->space.reductions = m->space.reductions;
@@ -503,6 +505,7 @@ static tulle_status finish(struct minres *m, tulle_mat *X, tulle_krylov_report *
             snprintf(failed, TULLE_MESSAGE_MAX, "%s, column " TULLE__AT ", iteration %" PRId64 ": %s",
                 tulle_krylov_method_name(m->options->method), k->column, k->iteration, k->why);
     }
+out:
     return status;
 }
 
@@ -517,7 +520,7 @@ static tulle_status solve_group(
     if (status == TULLE_OK && m->going) status = round_of_all(m, !m->options->guess);
     if (status == TULLE_OK && m->going) status = probe(m);
     while (status == TULLE_OK && m->going) status = round_of_all(m, false);
-    if (status == TULLE_OK) status = finish(m, X, report, failed);
+    if (status == TULLE_OK) status = finish(m, B, X, report, failed);
     fini(m);
     return status;
 }

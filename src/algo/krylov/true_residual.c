@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verifies a solve independently of its method: the residual by plain loops in double precision. */
+/* Verifies a solve independently of its method: x as it is returned; and the residual by plain loops in double
+ * precision. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/krylov/krylov.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -83,5 +86,77 @@ tulle_status tulle__krylov_check_factor(
     tulle__krylov_defaults(&chosen);
     tulle_status status = tulle_comm_agree(B->comm, check(A, m, n, B, X, &chosen, &found));
     *error = found;
+    return status;
+}
+
+/* ---- x as it is returned ---- */
+
+/* Numbers whose squares, and those of a residual beside them, are far from the ends of the range. */
+static bool is_tame(tulle_type type, double x)
+{
+    const int exponent = type == TULLE_F32 ? 60 : 150;
+    return x > ldexp(1, -exponent) && x < ldexp(1, exponent);
+}
+
+void tulle__krylov_leaves_range(tulle__krylov *k, tulle_type type, double largest)
+{
+    const bool f32 = type == TULLE_F32;
+    const double most = f32 ? (double)FLT_MAX : DBL_MAX, least = f32 ? (double)FLT_MIN : DBL_MIN;
+    if (largest > most)
+        tulle__krylov_stop(k, TULLE_STOP_RANGE, "x leaves the range of %s, with values above %.3g: scale A or b",
+            tulle_type_name(type), most);
+    else
+        tulle__krylov_stop(k, TULLE_STOP_RANGE,
+            "x or its residual leaves the range of %s, with values below %.3g: scale A or b, or start from 0",
+            tulle_type_name(type), least);
+}
+
+/* ||b - A x|| and ||b||, both divided by `unit`, in vectors of its own. Collective, agreed. */
+static tulle_status measure(
+    tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, double unit, double *residual, double *norm)
+{
+    tulle__vector x = {.mat = NULL}, r = {.mat = NULL};
+    void *bound = NULL;
+    tulle_status status;
+    double square[2];
+    TULLE_TRY(tulle__vector_new(k->A, 1, &x));
+    TULLE_TRY(tulle__vector_new(k->A, 1, &r));
+    TULLE_TRY(k->A->bind(k->A->context, x.mat, r.mat, &bound));
+    tulle__columns_read(X, k->column, 1 / unit, x.val);
+    TULLE_TRY(k->A->apply(bound));
+    k->products++;
+    tulle__columns_read(B, k->column, 1 / unit, x.val);
+    const void *b = x.val, *difference = r.val;
+    tulle__space_combine(&k->space, 1, (const double[]){1}, &b, -1, r.val);
+    TULLE_TRY(tulle__space_dots(&k->space, 1, &b, &b, &square[0]));
+    TULLE_TRY(tulle__space_dots(&k->space, 1, &difference, &difference, &square[1]));
+    *norm = sqrt(square[0]);
+    *residual = sqrt(square[1]);
+out:
+    if (bound) k->A->unbind(bound);
+    tulle_mat_free(r.mat);
+    tulle_mat_free(x.mat);
+    return status;
+}
+
+tulle_status tulle__krylov_judge_returned(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, bool lost)
+{
+    enum { ROUNDINGS = 16 };
+    const tulle_type type = k->space.type;
+    double most[3] = {tulle__columns_largest(B, k->column), tulle__columns_largest(X, k->column), lost}, residual = 0,
+           norm = 0;
+    tulle_status status = TULLE_OK;
+    if (k->stop != TULLE_STOP_CONVERGED || k->norm == 0) return TULLE_OK;
+    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 3, most)));
+    if (most[2] == 0 && is_tame(type, k->scale) && is_tame(type, most[0]) && is_tame(type, most[1])) return TULLE_OK;
+    /* the larger one of b and the absolute tolerance is about 1 then, but for x that would nearly be no numbers */
+    const double unit =
+        fmax(tulle__power_of_two(fmax(most[0], k->options.absolute)), tulle__power_of_two(most[1]) * 0x1p-900);
+    TULLE_TRY(measure(k, B, X, unit, &residual, &norm));
+    const double limit = fmax(k->options.tolerance * norm, k->options.absolute / unit);
+    k->true_residual = residual * (unit / k->scale);
+    if (!(residual <= limit + ROUNDINGS * tulle__krylov_epsilon(k) * norm))
+        tulle__krylov_leaves_range(k, type, most[1]);
+out:
     return status;
 }

@@ -203,6 +203,13 @@ static tulle_status choose_unit(tulle__fit *f, const double *square, const doubl
     return *again ? tulle_comm_agree(f->comm, tulle__gram_set_unit(f->gram, unit)) : TULLE_OK;
 }
 
+/* x = X in the units of the solve: by one of them after the other, as their product may be no number. */
+static void read_x(tulle__fit *f, tulle__krylov *k)
+{
+    tulle__columns_read(f->X, k->column, 1 / k->scale, k->x);
+    tulle__space_scale(&f->of_columns, 1 / f->gram->unit, k->x, k->x);
+}
+
 /* x of all columns that can be iterated, which start. */
 static void begin_all(tulle__fit *f)
 {
@@ -210,7 +217,7 @@ static void begin_all(tulle__fit *f)
     for (int j = 0; j < f->columns; j++) {
         tulle__fit_column *c = &f->column[j];
         if (c->k.stop != TULLE_STOP_COUNT) continue;
-        if (f->options->guess) tulle__columns_read(f->X, c->k.column, 1 / (c->k.scale * f->gram->unit), c->k.x);
+        if (f->options->guess) read_x(f, &c->k);
         c->starts = true;
         c->least = INFINITY;
         f->list[f->going++] = j;
@@ -252,4 +259,18 @@ tulle_status tulle__fit_run(tulle__fit *f)
     begin_all(f);
     while (status == TULLE_OK && f->going) status = round_of_all(f);
     return status;
+}
+
+tulle_status tulle__fit_judge(tulle__fit *f, const bool *chosen)
+{
+    f->going = 0;
+    for (int j = 0; j < f->columns; j++) {
+        tulle__krylov *k = &f->column[j].k;
+        if (!chosen[j]) continue;
+        read_x(f, k);
+        k->stop = TULLE_STOP_COUNT;
+        f->column[j].starts = true;
+        f->list[f->going++] = j;
+    }
+    return f->going ? round_of_all(f) : TULLE_OK;
 }

@@ -42,6 +42,9 @@ typedef struct tulle__fit {
 /* All columns from their x until they stop. Collective, agreed. */
 tulle_status tulle__fit_run(tulle__fit *f);
 
+/* Judges the chosen columns by their x in X; they run on if they are not solved. Collective, agreed. */
+tulle_status tulle__fit_judge(tulle__fit *f, const bool *chosen);
+
 /* A recurrence from the first alpha and beta; and a step after new ones, from the former alpha. Local. */
 void tulle__fit_begin(tulle__fit *f, tulle__fit_column *c);
 void tulle__fit_step(tulle__fit *f, tulle__fit_column *c, double alpha);

@@ -140,13 +140,32 @@ static tulle_status measure_b(tulle__fit *f)
     return TULLE_OK;
 }
 
-static tulle_status write_columns(tulle__fit *f, tulle_mat *X)
+static bool is_solved(const tulle__krylov *k)
 {
-    for (int j = 0; j < f->columns && f->of_columns.rows; j++) {
+    return k->stop == TULLE_STOP_CONVERGED || k->stop == TULLE_STOP_LEAST_SQUARES;
+}
+
+/*
+ * Writes X; columns of which this lost a part are judged anew, as X has them, by a start. Collective, agreed.
+ */
+static tulle_status return_columns(tulle__fit *f, tulle_mat *X)
+{
+    double most[2 * TULLE__TALL_MOST];
+    bool judged[TULLE__TALL_MOST];
+    tulle_status status;
+    for (int j = 0; j < f->columns; j++) {
         const tulle__krylov *k = &f->column[j].k;
-        tulle__columns_write(X, k->column, k->scale * f->gram->unit, k->x);
+        most[j] = tulle__columns_write_back(X, k->column, k->scale * f->gram->unit, k->x, 1);
+        most[f->columns + j] = tulle__columns_largest(X, k->column);
     }
-    return TULLE_OK;
+    TULLE_TRY(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, 2 * f->columns, most)));
+    for (int j = 0; j < f->columns; j++) judged[j] = most[j] > 0 && is_solved(&f->column[j].k);
+    TULLE_TRY(tulle__fit_judge(f, judged));
+    for (int j = 0; j < f->columns; j++)
+        if (judged[j] && !is_solved(&f->column[j].k))
+            tulle__krylov_leaves_range(&f->column[j].k, X->type, most[f->columns + j]);
+out:
+    return status;
 }
 
 /* Seconds of all PEs, and what all columns share. Collective, agreed. */
@@ -188,7 +207,7 @@ static void name_failure(const tulle__fit *f, char *failed)
 {
     for (int j = 0; j < f->columns && !*failed; j++) {
         const tulle__krylov *k = &f->column[j].k;
-        if (k->stop == TULLE_STOP_CONVERGED || k->stop == TULLE_STOP_LEAST_SQUARES) continue;
+        if (is_solved(k)) continue;
         snprintf(failed, TULLE_MESSAGE_MAX, "%s, column " TULLE__AT ", iteration %" PRId64 ": %s",
             tulle_least_squares_method_name(f->options->method), k->column, k->iteration, k->why);
     }
@@ -200,7 +219,7 @@ static tulle_status solve_group(
     tulle_status status = init(f, first);
     if (status == TULLE_OK) status = measure_b(f);
     if (status == TULLE_OK) status = tulle__fit_run(f);
-    if (status == TULLE_OK) status = write_columns(f, X);
+    if (status == TULLE_OK) status = return_columns(f, X);
     if (status == TULLE_OK) status = report_totals(f, report);
     if (status == TULLE_OK) name_failure(f, failed);
     fini(f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/krylov/columns/rhs_by_column.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tile/element.h"
@@ -108,4 +109,30 @@ void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *
 void tulle__columns_write(tulle_mat *X, tulle_gidx c, double factor, const void *x)
 {
     tulle__columns_write_some(X, 1, &c, &factor, x, 1);
+}
+
+static double value_at(tulle_type type, const void *x, int64_t at)
+{
+    return type == TULLE_F32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
+}
+
+bool tulle__columns_write_back(tulle_mat *X, tulle_gidx c, double factor, const void *x, int64_t ld)
+{
+    const tulle_own_tile t = write_tile(X);
+    bool lost = false;
+    for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
+        const int64_t at = place(t.order, t.ld, r, c);
+        scale_value(t.type, t.val, at, x, r * ld, factor);
+        lost |= factor != 1 && value_at(t.type, t.val, at) / factor != value_at(t.type, x, r * ld);
+    }
+    return lost;
+}
+
+double tulle__columns_largest(const tulle_mat *B, tulle_gidx c)
+{
+    const tulle_tile t = read_tile(B);
+    double most = 0;
+    for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+        most = fmax(most, fabs(value_at(t.type, t.val, place(t.order, t.ld, r, c))));
+    return most;
 }

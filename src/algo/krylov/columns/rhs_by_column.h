@@ -27,4 +27,13 @@ void tulle__columns_write_some(
 void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x);
 void tulle__columns_write(tulle_mat *X, tulle_gidx c, double factor, const void *x);
 
+/*
+ * Writes a column times its factor, a power of two, and returns true if this lost part of a value: the product
+ * overflows, or has less digits than x as it is below the smallest normal number.
+ */
+bool tulle__columns_write_back(tulle_mat *X, tulle_gidx c, double factor, const void *x, int64_t ld);
+
+/* The largest magnitude in own rows of a column; NaN is passed over. */
+double tulle__columns_largest(const tulle_mat *B, tulle_gidx c);
+
 #endif
