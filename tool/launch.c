@@ -284,3 +284,18 @@ void spare_blas_threads(char **argv)
     if (cores < 2 || secure_getenv(variable) || !limits_below((double)cores * buffer + program)) return;
     if (setenv(variable, "1", 1) == 0) execv("/proc/self/exe", argv);
 }
+
+bool has_stack(char **argv)
+{
+    enum { LEAST = 512 << 10, USUAL = 8 << 20 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LEAST) return true;
+    const double now = (double)limit.rlim_cur;
+    if (limit.rlim_max >= LEAST) {
+        limit.rlim_cur = limit.rlim_max < USUAL ? limit.rlim_max : USUAL;
+        if (setrlimit(RLIMIT_STACK, &limit) == 0) execv("/proc/self/exe", argv);
+    }
+    fprintf(stderr, "tulle: the limit of the stack (ulimit -s) is %.0f KB, and at least %d KB are taken\n", now / 1024,
+        LEAST >> 10);
+    return false;
+}

@@ -3,6 +3,8 @@
 #ifndef TULLE_TOOL_LAUNCH_H
 #define TULLE_TOOL_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "option.h"
 
 /* The spec of --comm, or the one implied by the launcher, without a prefix. */
@@ -29,5 +31,11 @@ int launch(const struct options *options, char **argv);
  * them, and the program waits for its threads at its end. Returns if there is nothing to do, or it cannot be done.
  */
 void spare_blas_threads(char **argv);
+
+/*
+ * True if the stack may grow to what verbs take. Where its limit (ulimit -s) may be raised, the program begins anew with
+ * a usual one, which its threads get, too; else it says so.
+ */
+bool has_stack(char **argv);
 
 #endif

@@ -115,6 +115,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (!has_stack(argv)) return EXIT_RESOURCES;
     spare_blas_threads(argv);
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes a write error, which is reported */
     /* PEs whose kernels wait for each other on one GPU: CUDA reads it when it starts, and so do programs begun here */

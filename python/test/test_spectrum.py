@@ -229,3 +229,16 @@ def test_squares_that_are_no_numbers(scale):
             call()
     w = np.linalg.svd((A / scale).toarray(), compute_uv=False)[:3][::-1]
     assert np.allclose(tulle.svds(A, 3, return_singular_vectors=False) / scale, w, rtol=1e-12)
+
+
+def test_messages_name_arguments():
+    A = sp.diags(np.arange(1.0, 11)).tocsr()
+    one_sided = sp.triu(A + sp.diags([1.0] * 9, 1)).tocsr()
+    negative = -sp.identity(10, format="csr")
+    for call, words in ((lambda: tulle.eigsh(A, 2, M=sp.identity(9, format="csr")), "M must be sparse, 10 x 10 as A"),
+                        (lambda: tulle.eigsh(A, 2, M=one_sided, sigma=1.5), "the matrix M is not symmetric"),
+                        (lambda: tulle.eigsh(one_sided, 2, M=-negative, sigma=1.5), "the matrix A is not symmetric"),
+                        (lambda: tulle.lobpcg(A, np.ones((10, 2)), B=negative), "B is not positive definite: x.T B x"),
+                        (lambda: tulle.svds(A * 1e-310, 2), "largest value of the matrix is 1e-309")):
+        with pytest.raises(ValueError, match=words):
+            call()

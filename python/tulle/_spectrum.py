@@ -11,6 +11,7 @@ from ._krylov import _fixed, _operand
 from ._report import keep
 from ._team import current, home_of, part
 from ._values import at_least_0, common_type, path_of, real, whole
+from ._words import arguments
 
 _ENDS = ("LM", "LA", "SA", "BE")
 
@@ -44,8 +45,9 @@ def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, vectors):
         raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
     figures = _figures(k, a.shape[0], "pairs of A", tol, None, block, ncv, maxiter, seed)
     first, rows = (0, 0) if current().size == 1 else (a.first, a.rows)
-    return (*_core.pencil_pairs(current(), H, S, which, figures, sigma is not None, float(sigma or 0), vectors, first,
-                                rows), a.dtype)
+    with arguments(H="A", S="M"):
+        return (*_core.pencil_pairs(current(), H, S, which, figures, sigma is not None, float(sigma or 0), vectors,
+                                    first, rows), a.dtype)
 
 
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, *,
@@ -110,8 +112,9 @@ def lobpcg(A, X, B=None, M=None, Y=None, tol=None, maxiter=None, largest=True, *
         S = None if B is None else _sparse("B", B, dtype)[0]
         preconditioner = None if M is None else _operand("M", M, None if _fixed(M) else dtype)[0]
         v = np.array(first, dtype=dtype, order="C")
-        values, residuals, report = _core.lobpcg(
-            current(), operator, S, preconditioner, describe("X", v).array, figures, bool(largest))
+        with arguments(S="B"):
+            values, residuals, report = _core.lobpcg(
+                current(), operator, S, preconditioner, describe("X", v).array, figures, bool(largest))
     keep("lobpcg", {**report, "residuals": list(residuals)})
     return like(np.asarray(values).astype(dtype), X), like(v, X)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the library in Python's words: a C function or an option of the command is what Python has for it."""
+import contextlib
+import contextvars
 import re
 
 # (as in the library's sources, as in Python); python/test/test_messages.py holds them against the sources
@@ -31,8 +33,23 @@ _TABLE = tuple((re.compile(re.escape(ours).replace("%s", r"(\S+)")), theirs.repl
                for ours, theirs in WORDS)
 
 
+_ARGUMENTS = contextvars.ContextVar("arguments", default={})
+
+
+@contextlib.contextmanager
+def arguments(**names):
+    """Messages name the caller's arguments, as H="A" for the H of the library."""
+    token = _ARGUMENTS.set({re.compile(rf"\b{ours}\b"): theirs for ours, theirs in names.items()})
+    try:
+        yield
+    finally:
+        _ARGUMENTS.reset(token)
+
+
 def in_words(message):
     """A message of the library without names that Python does not have."""
+    for ours, theirs in _ARGUMENTS.get().items():
+        message = ours.sub(theirs, message)
     for ours, theirs in _TABLE:
         message = ours.sub(theirs, message)
     return _FUNCTION.sub("", message)

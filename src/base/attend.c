@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 
 static const long look_ns = 50000000; /* between two looks of a caller that waits */
@@ -84,7 +85,7 @@ tulle_status tulle__attend_beside(tulle_status (*body)(void *arg), void *arg)
     if (!attended.call) return body(arg);
     pthread_mutex_init(&b.lock, NULL);
     pthread_cond_init(&b.ended, NULL);
-    const int refused = pthread_create(&thread, NULL, run_beside, &b);
+    const int refused = tulle__start_thread(&thread, run_beside, &b);
     if (!refused) {
         attend_until_over(&b);
         pthread_join(thread, NULL);

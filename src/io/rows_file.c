@@ -19,6 +19,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
 #include "io/rows_converted.h"
@@ -425,7 +426,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     else
         TULLE_CALL(open_direct(f));
     for (; f->threads < READERS; f->threads++)
-        if (pthread_create(&f->thread[f->threads], NULL, work, f))
+        if (tulle__start_thread(&f->thread[f->threads], work, f))
             return tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path);
     return TULLE_OK;
 }

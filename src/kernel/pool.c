@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host/cores.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 #include "base/spin.h"
 
@@ -209,7 +210,7 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
         atomic_init(&pool->worker[t].core, -1);
     }
     for (int t = 1; t < nthreads; t++)
-        if (pthread_create(&pool->worker[t].handle, NULL, work, &pool->worker[t])) {
+        if (tulle__start_thread(&pool->worker[t].handle, work, &pool->worker[t])) {
             pool->nthreads = t; /* those that run are sent home */
             tulle__pool_free(pool);
             return tulle__fail(TULLE_ERR_MEMORY, "the system gave %d of the %d threads of a pool", t, nthreads);

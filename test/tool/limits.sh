@@ -69,6 +69,14 @@ for limit in '-v 150000' '-d 60000' '-d 20000'; do
         report $? "ulimit $limit: $line ends with $status"
     done
 done
+# one thread of the BLAS, and no room for a buffer of each thread that calls it: the product is done without
+OPENBLAS_NUM_THREADS=1 limited -v 400000 timeout 100 "$tulle" gemm --size 200 --check >"$work/out" 2>"$work/err"
+report $? "ulimit -v 400000: gemm with one thread of OpenBLAS ends: $(head -n 1 "$work/err")"
+limited -s 64 timeout 100 "$tulle" spgemm "$matrix" --check >"$work/out" 2>"$work/err"
+[ $? = 3 ] && grep -q '(ulimit -s) is 64 KB' "$work/err"
+report $? "ulimit -s 64 is refused: $(head -n 1 "$work/err")"
+limited -Ss 64 timeout 100 "$tulle" spgemm "$matrix" --check >"$work/out" 2>"$work/err"
+report $? "ulimit -Ss 64 is raised: $(head -n 1 "$work/err")"
 for option in -v -d; do
     limited $option 1048576 "$tulle" spgemm "$matrix" --pes 4 --memory 800M >"$work/out" 2>"$work/err"
     status=$?

@@ -145,18 +145,16 @@ tulle_status tulle__krylov_judge_returned(tulle__krylov *k, const tulle_mat *B, 
     const tulle_type type = k->space.type;
     double most[3] = {tulle__columns_largest(B, k->column), tulle__columns_largest(X, k->column), lost}, residual = 0,
            norm = 0;
-    tulle_status status = TULLE_OK;
     if (k->stop != TULLE_STOP_CONVERGED || k->norm == 0) return TULLE_OK;
-    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 3, most)));
+    TULLE_CALL(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 3, most)));
     if (most[2] == 0 && is_tame(type, k->scale) && is_tame(type, most[0]) && is_tame(type, most[1])) return TULLE_OK;
     /* the larger one of b and the absolute tolerance is about 1 then, but for x that would nearly be no numbers */
     const double unit =
         fmax(tulle__power_of_two(fmax(most[0], k->options.absolute)), tulle__power_of_two(most[1]) * 0x1p-900);
-    TULLE_TRY(measure(k, B, X, unit, &residual, &norm));
+    TULLE_CALL(measure(k, B, X, unit, &residual, &norm));
     const double limit = fmax(k->options.tolerance * norm, k->options.absolute / unit);
     k->true_residual = residual * (unit / k->scale);
     if (!(residual <= limit + ROUNDINGS * tulle__krylov_epsilon(k) * norm))
         tulle__krylov_leaves_range(k, type, most[1]);
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -28,6 +28,7 @@ static tulle_status by_lapack(int n, double *C, double *U, double *lambda)
     const int lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
     int info = 1, *iwork = NULL;
     double *work = NULL;
+    if (!tulle__blas_has_room()) return tulle__small_eigen(n, C, U, lambda);
     TULLE_TRY(tulle__alloc((size_t)lwork, sizeof *work, "work space", &work));
     TULLE_TRY(tulle__alloc((size_t)liwork, sizeof *iwork, "work space", &iwork));
     if (n <= SERIAL && tulle__blas_threads() > 1) tulle__blas_set_threads(1);

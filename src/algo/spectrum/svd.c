@@ -4,6 +4,7 @@
  * U: they are made orthonormal to rounding by Newton's step, and those of values that are zero are replaced by random
  * directions, orthogonal to the others.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -257,6 +258,11 @@ static tulle_status find_pairs(tulle_svd *s, double *theta, double *residual, tu
         return status;
     const tulle_status looked = tulle__largest_value(&s->rows, &most);
     if (looked != TULLE_OK || !(most > 0)) return looked == TULLE_OK ? status : looked;
+    const double normal = s->rows.type == TULLE_F32 ? (double)FLT_MIN : DBL_MIN;
+    if (most < normal)
+        return tulle__fail(TULLE_ERR_ARG,
+            "the largest value of the matrix is %.3g, and smaller than %.3g numbers have few digits: scale it", most,
+            normal);
     const double unit = ldexp(1, -ilogb(most));
     status = tulle_comm_agree(s->rows.comm, tulle__gram_set_unit(&s->gram, unit));
     if (status != TULLE_OK) return status;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/host/blas.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/host/blas_names.h"
+#include "base/host/limits.h"
 
 /* There only if the process has OpenBLAS. */
 extern int openblas_get_num_threads(void) __attribute__((weak));
@@ -29,16 +33,42 @@ void tulle__blas_set_threads(int threads)
 static struct {
     pthread_mutex_t lock;
     int before, users;
+    atomic_int room; /* 0: not known, 1: there is, -1: not for all threads */
 } blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tulle__blas_users(int change)
 {
     pthread_mutex_lock(&blas_users.lock);
     if (change > 0 && blas_users.users == 0) blas_users.before = tulle__blas_threads();
+    if (change > 0) atomic_store(&blas_users.room, 0);
     blas_users.users += change;
     if (change < 0 && blas_users.users == 0 && tulle__blas_threads() < blas_users.before)
         tulle__blas_set_threads(blas_users.before);
     pthread_mutex_unlock(&blas_users.lock);
+}
+
+/* Threads of this process; 1 if nobody says. */
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    while (folder && readdir(folder)) count++;
+    if (folder) closedir(folder);
+    return count > 2 ? count - 2 : 1; /* . and .. */
+}
+
+bool tulle__blas_has_room(void)
+{
+    const double buffer = 130 << 20;
+    int room = atomic_load(&blas_users.room);
+    struct rlimit space, data;
+    if (room) return room > 0;
+    room = 1;
+    if (openblas_get_num_threads && getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
+        room = (double)tulle__mapping_room("").bytes > count_threads() * buffer ? 1 : -1;
+    atomic_store(&blas_users.room, room);
+    return room > 0;
 }
 
 /* The processor, of 2004, that it takes for one which is later than the library. */

@@ -6,6 +6,8 @@
 #ifndef TULLE_BASE_BLAS_H
 #define TULLE_BASE_BLAS_H
 
+#include <stdbool.h>
+
 /*
  * Threads of the process's BLAS, if that is an OpenBLAS, else 0; and to change them. Products and
  * solves with dense blocks want one; a team gives back what there were when its run ends.
@@ -14,6 +16,12 @@ int tulle__blas_threads(void);
 void tulle__blas_set_threads(int threads);
 /* A team is entered (1) or left (-1): after the last of those open, the BLAS has the threads from before the first. */
 void tulle__blas_users(int change);
+
+/*
+ * False where limits (ulimit -v, -d) leave less than 128 MB for each thread of the process: OpenBLAS maps that much for
+ * one that calls it, and asks for ever where it gets none. Found anew after a team is entered.
+ */
+bool tulle__blas_has_room(void);
 
 /*
  * The kernels that OpenBLAS had better take, by the name of their processor, or NULL: it knows the processor, cannot be

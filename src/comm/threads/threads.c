@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/host/cores.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 #include "base/spec.h"
 #include "comm/shared_memory.h"
@@ -171,7 +172,7 @@ static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, 
         job[rank] = (struct job){.team = team, .gate = &gate, .body = body, .arg = arg, .rank = rank, .core = core};
     status = TULLE_OK;
     for (int rank = 1; rank < team->npes && status == TULLE_OK; rank++) {
-        int error = pthread_create(&job[rank].thread, NULL, run_one, &job[rank]);
+        int error = tulle__start_thread(&job[rank].thread, run_one, &job[rank]);
         job[rank].started = !error;
         if (error) status = tulle__fail(TULLE_ERR_COMM, "cannot start the thread of PE %d: %s", rank, strerror(error));
     }

@@ -30,7 +30,7 @@ int tulle__blas_by_threads(void)
 static int suits(const tulle__dense_task *t)
 {
     const int64_t most = INT32_MAX;
-    if (!tulle__blas_by_threads()) return 0;
+    if (!tulle__blas_by_threads() || !tulle__blas_has_room()) return 0;
     return !t->x_line && !t->y_line && t->m * t->k * t->cols >= CALL_PAYS && t->m <= most && t->k <= most &&
            t->cols <= most && t->lda <= most && t->ldx <= most && t->ldy <= most;
 }
@@ -82,7 +82,7 @@ static void multiply_chain(const tulle__block_chain *t)
 
 tulle__block_chain_kernel tulle__dense_chain(void)
 {
-    return tulle__blas_by_threads() ? multiply_chain : NULL;
+    return tulle__blas_by_threads() && tulle__blas_has_room() ? multiply_chain : NULL;
 }
 
 void tulle__dense_alone(void)

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "base/host/blas.h"
 #include "base/host/blas_names.h"
 
 #define T float
@@ -38,7 +39,7 @@ static int suits(const tulle__gemm_task *t)
     for (int p = 0; p < t->npairs; p++)
         fits &= t->pair[p].a_row <= INT_MAX && t->pair[p].a_col <= INT_MAX && t->pair[p].b_row <= INT_MAX &&
                 t->pair[p].b_col <= INT_MAX;
-    return fits && tulle__blas_by_threads();
+    return fits && tulle__blas_by_threads() && tulle__blas_has_room();
 }
 
 static int at_least(int64_t ld, int64_t least)

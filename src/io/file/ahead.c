@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 #include "io/file/inflate.h"
 
@@ -70,7 +71,7 @@ static int start_thread(tulle__ahead *ahead)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&ahead->thread, NULL, unpack, ahead);
+    int failed = tulle__start_thread(&ahead->thread, unpack, ahead);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return !failed;
 }

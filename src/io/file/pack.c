@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/host/cores.h"
+#include "base/host/start_thread.h"
 #include "base/memory.h"
 #include "io/file/deflate.h"
 
@@ -78,7 +79,7 @@ static void start_threads(tulle__pack *pack, int helpers)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pack->nthreads < helpers &&
-           pthread_create(&pack->helper[pack->nthreads].thread, NULL, help, &pack->helper[pack->nthreads]) == 0)
+           tulle__start_thread(&pack->helper[pack->nthreads].thread, help, &pack->helper[pack->nthreads]) == 0)
         pack->nthreads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

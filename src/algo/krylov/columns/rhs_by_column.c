@@ -111,19 +111,14 @@ void tulle__columns_write(tulle_mat *X, tulle_gidx c, double factor, const void 
     tulle__columns_write_some(X, 1, &c, &factor, x, 1);
 }
 
-static double value_at(tulle_type type, const void *x, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
-}
-
 bool tulle__columns_write_back(tulle_mat *X, tulle_gidx c, double factor, const void *x, int64_t ld)
 {
     const tulle_own_tile t = write_tile(X);
     bool lost = false;
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
-        const int64_t at = place(t.order, t.ld, r, c);
+        const int64_t at = tulle__dense_place(t.order, t.ld, r, c);
         scale_value(t.type, t.val, at, x, r * ld, factor);
-        lost |= factor != 1 && value_at(t.type, t.val, at) / factor != value_at(t.type, x, r * ld);
+        lost |= factor != 1 && tulle__element(t.type, t.val, at) / factor != tulle__element(t.type, x, r * ld);
     }
     return lost;
 }
@@ -133,6 +128,6 @@ double tulle__columns_largest(const tulle_mat *B, tulle_gidx c)
     const tulle_tile t = read_tile(B);
     double most = 0;
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-        most = fmax(most, fabs(value_at(t.type, t.val, place(t.order, t.ld, r, c))));
+        most = fmax(most, fabs(tulle__element(t.type, t.val, tulle__dense_place(t.order, t.ld, r, c))));
     return most;
 }
