@@ -256,3 +256,10 @@ def test_sddmm(dtype):
         tulle.sddmm(np.eye(3), np.ones((3, 2)), np.ones((3, 2)))
     with pytest.raises(ValueError, match="shape"):
         tulle.sddmm(sparse(3, 4), np.ones((3, 2)), np.ones((5, 2)))
+
+
+def test_sddmm_of_strided_arrays():
+    S, X, Y = sp.random(30, 20, 0.2, "csr", random_state=1), np.full((30, 4), 0.5), np.arange(80.0).reshape(20, 4)
+    T = S.copy()
+    T.indptr, T.indices, T.data = (np.repeat(part, 2)[::2] for part in (S.indptr, S.indices, S.data))
+    assert abs(tulle.sddmm(T, X, Y) - tulle.sddmm(S, X, Y)).max() == 0

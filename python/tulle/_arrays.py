@@ -158,14 +158,14 @@ def canonical(A):
 
 
 def structure(A):
-    """Row pointers and columns of a sparse A."""
+    """Row pointers and columns of a sparse A, contiguous."""
     if kind_of(A) == "torch" and str(A.layout) != "torch.strided":
         A = A.detach().cpu().to_sparse_csr()
-        return A.crow_indices().numpy(), A.col_indices().numpy()
+        return np.ascontiguousarray(A.crow_indices().numpy()), np.ascontiguousarray(A.col_indices().numpy())
     if not hasattr(A, "tocsr"):
         raise ValueError("a dense matrix has no structure: a sparse one is required")
     A = canonical(A)
-    return A.indptr, A.indices
+    return np.ascontiguousarray(A.indptr), np.ascontiguousarray(A.indices)
 
 
 def dense_result(result, kind, vector=False, transposed=False):
