@@ -33,7 +33,7 @@ _TABLE = tuple((re.compile(re.escape(ours).replace("%s", r"(\S+)")), theirs.repl
                for ours, theirs in WORDS)
 
 
-_ARGUMENTS = contextvars.ContextVar("arguments", default={})
+_ARGUMENTS: contextvars.ContextVar[dict[re.Pattern[str], str]] = contextvars.ContextVar("arguments", default={})
 
 
 @contextlib.contextmanager

@@ -111,14 +111,16 @@ void tulle__krylov_leaves_range(tulle__krylov *k, tulle_type type, double larges
             tulle_type_name(type), least);
 }
 
-/* ||b - A x|| and ||b||, both divided by `unit`, in vectors of its own. Collective, agreed. */
+/* ||b - A x|| and ||b||, both divided by `unit`, in vectors and sums of its own, on the host. Collective, agreed. */
 static tulle_status measure(
     tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, double unit, double *residual, double *norm)
 {
     tulle__vector x = {.mat = NULL}, r = {.mat = NULL};
+    tulle__space space;
     void *bound = NULL;
-    tulle_status status;
     double square[2];
+    tulle_status status = tulle__space_init(k->comm, k->A->layout, k->A->type, 1, 1, &space);
+    TULLE_TRY(tulle_comm_agree(k->comm, status));
     TULLE_TRY(tulle__vector_new(k->A, 1, &x));
     TULLE_TRY(tulle__vector_new(k->A, 1, &r));
     TULLE_TRY(k->A->bind(k->A->context, x.mat, r.mat, &bound));
@@ -127,15 +129,16 @@ static tulle_status measure(
     k->products++;
     tulle__columns_read(B, k->column, 1 / unit, x.val);
     const void *b = x.val, *difference = r.val;
-    tulle__space_combine(&k->space, 1, (const double[]){1}, &b, -1, r.val);
-    TULLE_TRY(tulle__space_dots(&k->space, 1, &b, &b, &square[0]));
-    TULLE_TRY(tulle__space_dots(&k->space, 1, &difference, &difference, &square[1]));
+    tulle__space_combine(&space, 1, (const double[]){1}, &b, -1, r.val);
+    TULLE_TRY(tulle__space_dots(&space, 1, &b, &b, &square[0]));
+    TULLE_TRY(tulle__space_dots(&space, 1, &difference, &difference, &square[1]));
     *norm = sqrt(square[0]);
     *residual = sqrt(square[1]);
 out:
     if (bound) k->A->unbind(bound);
     tulle_mat_free(r.mat);
     tulle_mat_free(x.mat);
+    tulle__space_fini(&space);
     return status;
 }
 
