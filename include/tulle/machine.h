@@ -77,7 +77,7 @@ typedef struct tulle_machine {
     double launch;   /* seconds of each kernel in addition to its work; 0: part of the rates */
     double overhead; /* seconds of a PE to start a transfer */
     bool guessed;    /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
-    double crowd;    /* threads to a core, if PEs have more than there are, and who is done yields; not saved */
+    double crowd;    /* threads to a core, if PEs have more threads than there are cores; else 0. Not saved */
 } tulle_machine;
 
 /*
