@@ -78,6 +78,11 @@ typedef struct tulle_machine {
     double overhead; /* seconds of a PE to start a transfer */
     bool guessed;    /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
     double crowd;    /* threads to a core, if PEs have more threads than there are cores; else 0. Not saved */
+    /*
+     * Flops a second of one PE in the kernel of the sparse product at hand, and entries of partial results that it
+     * adds up a second (tulle_machine_time_product); 0: by the tables above. Not saved
+     */
+    double kernel, merge;
 } tulle_machine;
 
 /*
@@ -110,6 +115,15 @@ TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machi
  * from one on another node, all in parallel. A tier without a pair of PEs stays unknown.
  */
 TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
+
+/*
+ * Collective over the comm of A: sets kernel and merge of *machine alike on all PEs to what the kernels of C = A B do on
+ * rows of A on this machine: all PEs multiply some rows of their tiles by the tiles of B that they read in place, for about 60
+ * ms or the whole product, and C is dropped. Predictions by *machine are then of products of these matrices only. A is
+ * CSR, B CSR or dense, of the same type, with tile rows as A's tile columns (else TULLE_ERR_ARG); for other kinds,
+ * and where no PE has a pair of tiles, both are 0; merge also for a dense B.
+ */
+TULLE_API tulle_status tulle_machine_time_product(const tulle_mat *A, const tulle_mat *B, tulle_machine *machine);
 
 /*
  * The machine that the team simulates, with all that its spec replaces: *machine gets its tiers, node_pes and in_place

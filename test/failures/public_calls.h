@@ -100,6 +100,7 @@ static const struct subject {
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
+    {"tulle_machine_time_product", time_product, {"s", "d"}, NULL, 0},
     {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range tulle_mat_range_add", product_of_blocks,
         {"algorithm", "layers", "stealing", "cuts"}, NULL, 0},
     {"tulle_layout_square tulle_mat_to_half tulle_mat_new_half tulle_mat_to_full tulle_product_execute tulle_mat_save",

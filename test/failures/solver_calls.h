@@ -60,6 +60,13 @@ static tulle_status look_around(struct fixture *f, const char *text)
     return tulle_machine_measure_tiers(f->comm, &machine);
 }
 
+/* text: s or d, B sparse or dense */
+static tulle_status time_product(struct fixture *f, const char *text)
+{
+    tulle_machine machine = {.threads = 1};
+    return tulle_machine_time_product(f->A, *text == 's' ? f->A : f->D, &machine);
+}
+
 /* A product that is only thought of; text: s or d. The matrix as rows is the fixture's in another layout. */
 static tulle_status foresee(struct fixture *f, const char *text)
 {

@@ -49,6 +49,7 @@ static const struct {
     {"tulle_product_explain", explain, ANY},
     {"tulle_counts_new", counts, ANY},
     {"tulle_product_bound", bound, ANY},
+    {"tulle_machine_time_product", time_product, ANY},
     {"tulle_mat_sddmm", sddmm, SMALL},
     {"tulle_mat_row_nnz tulle_mat_row_flops tulle_mat_diagonal tulle_mat_ordering tulle_mat_permute", lines, SMALL},
     {"tulle_mat_range_add", range_add, SMALL},

@@ -148,6 +148,18 @@ static tulle_status bound(tulle_mat *A, struct facts *f)
     return status;
 }
 
+/* No rate is told: it is not that of hypersparse tiles. */
+static tulle_status time_product(tulle_mat *A, struct facts *f)
+{
+    tulle_mat **T = made(f);
+    tulle_machine machine;
+    tulle_status status = tulle_machine_find("summit", 1, &machine);
+    if (status == TULLE_OK) status = tulle_mat_transpose(A, T);
+    if (status == TULLE_OK) status = tulle_machine_time_product(A, *T, &machine);
+    if (status == TULLE_OK) note(f, machine.kernel >= 0);
+    return status;
+}
+
 static tulle_status sddmm(tulle_mat *A, struct facts *f)
 {
     tulle_mat *X, *Y;

@@ -345,6 +345,9 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
     if (status == TULLE_OK && half) status = store_halves(p, x, &l[2]);
     if (status == TULLE_OK && sizes.cut[0].cut && p->sparse && !half && worth_counting(p, x->B, l))
         status = skip_if_short(grid_counts(&x->grid, x->A, x->B, l, TULLE_COUNT_FLOPS, 0, &x->counts));
+    if (status == TULLE_OK && p->is_here && !x->machine.simulated && !grid_is_mixed(&p->grid) &&
+        !options_word(p->options, "device", NULL))
+        status = skip_if_short(tulle_machine_time_product(x->A, x->B, &x->machine));
     if (status == TULLE_OK) {
         x->C = l[2];
         l[2] = NULL;

@@ -68,6 +68,7 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
     if (c->machine->simulated) return simulated_seconds(c, i, k, j, &c->idle[tulle__unit_index(c->counts, i, k, j)]);
+    if (c->machine->kernel > 0 && o->A->kind == TULLE_CSR) return 2 * work / c->machine->kernel;
     if (c->counts->sparse && o->B->format->in_blocks)
         return 2 * work / tulle__cost_block_rate(c, work, tulle__counts_expected(c->counts, i, j, work));
     if (c->counts->sparse) {
@@ -447,6 +448,7 @@ double tulle__cost_merge(const tulle__costs *c, double entries)
         return 3 * entries * (double)tulle_type_size(c->counts->type) / (c->share * c->machine->stream);
     if (c->machine->simulated) /* read; what is written is hardly more than the largest of them */
         return entries * (double)(tulle_type_size(c->counts->type) + sizeof(tulle_lidx)) / c->machine->stream;
+    if (c->machine->merge > 0) return entries / c->machine->merge;
     double rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, 1).rate;
     double measured = c->share * tulle__rate_spgemm(c->machine, 1);
     return 2 * entries / (measured > 0 && measured < rate ? measured : rate);
