@@ -56,19 +56,21 @@ static void drop_room(struct room *C)
     C->rowptr = NULL;
     C->colind = NULL;
     C->val = NULL;
+    C->rows = C->entries = 0;
 }
 
 /* More than is asked for, and touched: new pages are not to be timed. */
 static tulle_status grow(struct room *C, size_t rows, size_t entries)
 {
     if (rows <= C->rows && entries <= C->entries) return TULLE_OK;
-    const size_t size = tulle_type_size(C->type);
-    if (rows > C->rows) C->rows = rows + rows / 2;
-    if (entries > C->entries) C->entries = entries + entries / 2;
+    const size_t size = tulle_type_size(C->type), m = rows > C->rows ? rows + rows / 2 : C->rows,
+                 nnz = entries > C->entries ? entries + entries / 2 : C->entries;
     drop_room(C);
-    TULLE_CALL(tulle__alloc(C->rows + 1, sizeof *C->rowptr, "a product to time", &C->rowptr));
-    TULLE_CALL(tulle__alloc(C->entries, sizeof *C->colind, "a product to time", &C->colind));
-    TULLE_CALL(tulle__alloc(C->entries, size, "a product to time", &C->val));
+    TULLE_CALL(tulle__alloc(m + 1, sizeof *C->rowptr, "a product to time", &C->rowptr));
+    TULLE_CALL(tulle__alloc(nnz, sizeof *C->colind, "a product to time", &C->colind));
+    TULLE_CALL(tulle__alloc(nnz, size, "a product to time", &C->val));
+    C->rows = m;
+    C->entries = nnz;
     memset(C->colind, 0, C->entries * sizeof *C->colind);
     memset(C->val, 0, C->entries * size);
     C->grown = true;
@@ -193,15 +195,13 @@ static tulle_status time_rows(struct sample *s, double seconds)
     const double most = fmin((double)m * WORK / all, dense ? ENTRIES_MOST / (double)s->b[0].n : (double)m);
     const int64_t rows = (int64_t)fmin((double)(m / ranges), ceil(most));
     if (dense) TULLE_CALL(grow(&s->C, (size_t)rows, (size_t)rows * (size_t)s->b[0].n));
-    for (int n = 0; n < ROUNDS * ranges && (n < 1 || tulle__clock_seconds() < until); n++) {
+    for (int n = 0, calls = 0; n < ROUNDS * ranges && (calls < 2 || tulle__clock_seconds() < until); calls++) {
         const int r = n * STRIDE % ranges;
         const double start = now(s);
         TULLE_CALL((dense ? multiply_dense : multiply_sparse)(s, m / ranges * r, rows, &work[r]));
-        took[r][times[r]++] = now(s) - start;
-        if (!s->C.grown) continue;
+        if (!s->C.grown) took[r][times[r]++] = now(s) - start;
+        n += !s->C.grown;
         s->C.grown = false;
-        times[r]--; /* once more */
-        n--;
     }
     for (int r = 0; r < ranges; r++) {
         if (!times[r]) continue;
