@@ -2,6 +2,7 @@
 /*
  * Open MPI frames what it tells in lines of dashes on standard error, and names the rank:
  *     mpirun noticed that process rank 1 with PID 0 on node host exited on signal 9 (Killed).
+ * Since 5.0 a line ends before `signal`.
  * MPICH frames it in equal signs on standard output, where it would spoil a report:
  *     =   EXIT CODE: 9
  *     YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
@@ -30,7 +31,7 @@ static void learn(struct notice *notice, const char *text)
     int number;
     const char *rest;
     if ((rest = after(text, "noticed that process rank ")) && sscanf(rest, "%d", &number) == 1) notice->rank = number;
-    if ((rest = after(text, "exited on signal ")) && sscanf(rest, "%d", &number) == 1) notice->signal = number;
+    if ((rest = after(text, "exited on")) && sscanf(rest, " signal %d", &number) == 1) notice->signal = number;
     if ((rest = after(text, "EXIT STRING: ")) && (rest = after(rest, "(signal ")) && sscanf(rest, "%d", &number) == 1)
         notice->signal = number;
 }

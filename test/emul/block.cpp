@@ -15,28 +15,19 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#ifdef EMUL_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 __thread emul_thread *emul_self;
-
-/* Saves what a call must keep and the stack pointer to *save, and goes on where `load` was saved. */
-extern "C" void emul_switch(void **save, void *load);
-asm(".text\n.globl emul_switch\n.hidden emul_switch\n.type emul_switch,@function\nemul_switch:\n"
-    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
-    "  movq %rsp,(%rdi)\n  movq %rsi,%rsp\n"
-    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n  ret\n"
-    ".size emul_switch,.-emul_switch\n");
 
 namespace emul
 {
 
-thread_local block *running;
+__thread block *running;
 
 namespace
 {
-enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64, SAVED = 6 };
+enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64 };
+/* Stacks begin so far apart in a page, lest all want the same lines of a cache. */
+enum { STAGGER = 192, STAGGERED = 21 };
 enum { PATIENCE = 2000000 };    /* turns of threads that wait, until others' progress is looked at */
 std::atomic<uint64_t> progress; /* of all kernels */
 
@@ -107,10 +98,9 @@ void resume(block *b, fiber *f)
 {
     if (!f->sp) {
         f->stack = take_stack(b, f);
-        void **top = reinterpret_cast<void **>(f->stack + STACK - MARGIN);
+        void **top = reinterpret_cast<void **>(f->stack + STACK - MARGIN - f->self.number % STAGGERED * STAGGER);
         *--top = nullptr; /* it returns nowhere; and the stack is aligned as at a call */
         *--top = reinterpret_cast<void *>(begin_fiber);
-        for (int i = 0; i < SAVED; i++) *--top = nullptr;
         f->sp = top;
     }
     b->now = f;
@@ -121,7 +111,7 @@ void resume(block *b, fiber *f)
 #ifdef EMUL_TSAN
     __tsan_switch_to_fiber(f->tsan, __tsan_switch_to_fiber_no_sync);
 #endif
-    emul_switch(&b->sp, f->sp);
+    switch_stack(&b->sp, f->sp);
 #ifdef EMUL_ASAN
     __sanitizer_finish_switch_fiber(b->asan, nullptr, nullptr);
 #endif
@@ -277,11 +267,12 @@ bool is_stuck(block *b)
 /* Each thread that can goes on once; false: none could. */
 bool step_block(block *b)
 {
-    size_t n = b->threads.size(), offset = b->seed ? random_next(b->seed) % n : 0;
+    size_t n = b->threads.size(), at = b->seed ? random_next(b->seed) % n : 0;
     bool moved = false, back = b->seed && random_next(b->seed) % 2;
     running = b;
     for (size_t k = 0; k < n && !b->abandoned; k++) {
-        fiber *f = &b->threads[(back ? offset + n - k : offset + k) % n];
+        fiber *f = &b->threads[at];
+        at = back ? (at ? at : n) - 1 : at + 1 < n ? at + 1 : 0;
         if (f->state != fiber::READY) continue;
         resume(b, f);
         moved = true;
@@ -333,21 +324,6 @@ void run_blocks(const std::vector<block *> &blocks)
     }
 }
 } // namespace
-
-void suspend(fiber *f)
-{
-    block *b = running;
-#ifdef EMUL_ASAN
-    __sanitizer_start_switch_fiber(f->state == fiber::DONE ? nullptr : &f->asan, b->bottom, b->size);
-#endif
-#ifdef EMUL_TSAN
-    __tsan_switch_to_fiber(b->tsan, __tsan_switch_to_fiber_no_sync);
-#endif
-    emul_switch(&f->sp, b->sp);
-#ifdef EMUL_ASAN
-    __sanitizer_finish_switch_fiber(f->asan, nullptr, nullptr);
-#endif
-}
 
 void abandon(block *b, const char *why)
 {
