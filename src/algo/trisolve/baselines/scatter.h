@@ -82,21 +82,21 @@ size_t tulle__scatter_bytes(const tulle__scatter *s);
 /* Updates to new values of the triangle. Collective. */
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s);
 
-/* left_sum.c: remote partial sums. Allocates for so many columns. Collective. */
-tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols);
-void tulle__left_sum_close(tulle__scatter *s);
+/* remote_sums.c: remote partial sums. Allocates for so many columns. Collective. */
+tulle_status tulle__remote_sums_open(tulle__scatter *s, tulle_gidx cols);
+void tulle__remote_sums_close(tulle__scatter *s);
 /* Resets: nothing is solved. All PEs must have done so before any solves. Local. */
-void tulle__left_sum_arm(tulle__scatter *s);
+void tulle__remote_sums_arm(tulle__scatter *s);
 /* Adds val x to the sum of a row of another PE; flush: makes it visible. Local. */
-tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
-tulle_status tulle__left_sum_flush(tulle__scatter *s);
+tulle_status tulle__remote_sums_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
+tulle_status tulle__remote_sums_flush(tulle__scatter *s);
 /*
  * Reads the counters of waiting lines; those whose entries are all done move from waiting[0 ..
  * *nwaiting - 1] to ready[0 .. *nready - 1]. Local.
  */
-tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready);
+tulle_status tulle__remote_sums_look(tulle__scatter *s, int *nwaiting, int *nready);
 /* Adds other PEs' partial sums to those of the ready lines. Local. */
-tulle_status tulle__left_sum_take(tulle__scatter *s, int nready);
+tulle_status tulle__remote_sums_take(tulle__scatter *s, int nready);
 
 static inline void tulle__scatter_axpy(tulle_type type, int64_t cols, const void *a, const void *x, void *y)
 {
