@@ -25,7 +25,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (;;) {
         int64_t k = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
         if (k >= s->x->submatrices) break;
-        if (tulle__levels_kept(s, k)) TULLE_CALL(run->op(s, k, room));
+        if (tulle__levels_stored(s, k)) TULLE_CALL(run->op(s, k, room));
     }
     return TULLE_OK;
 }
@@ -35,7 +35,7 @@ static tulle_status run(tulle__levels *s, operation op, bool steps)
 {
     struct run run = {.s = s, .op = op};
     for (int64_t k = 0; steps && k < s->x->submatrices; k++)
-        if (tulle__levels_kept(s, k) && tulle__reduction_room(&s->reduction[k]) > run.room)
+        if (tulle__levels_stored(s, k) && tulle__reduction_room(&s->reduction[k]) > run.room)
             run.room = tulle__reduction_room(&s->reduction[k]);
     s->next = s->found = s->operations = 0;
     tulle__kernel_begin(s->x->comm);
@@ -126,7 +126,7 @@ static tulle_status levels_between(tulle__levels *s, double a, double b, double 
     tulle_status status = run(s, count, false);
     *levels = (double)s->found;
     for (int64_t k = 0; k < x->submatrices; k++)
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++)
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++)
             *levels += x->level[i] > fmin(a, b) && x->level[i] <= fmax(a, b);
     status = tulle_comm_agree(x->comm, status);
     return status == TULLE_OK ? tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, levels) : status;
@@ -137,10 +137,10 @@ tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *num
     const tulle__spectrum *x = s->x;
     *number = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        bool kept = tulle__levels_kept(s, k);
-        if (kept) *number += s->at[k].sums[0];
+        bool stored = tulle__levels_stored(s, k);
+        if (stored) *number += s->at[k].sums[0];
         for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
-            if (kept)
+            if (stored)
                 *number += s->up ? x->weight[i] : -x->weight[i];
             else if (x->level[i] <= mu)
                 *number += x->weight[i];
@@ -159,7 +159,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
             most[0] = fmax(most[0], -x->level[i]);
             most[1] = fmax(most[1], x->level[i]);
         }
-        for (int64_t i = 0; tulle__levels_kept(s, k) && i < r->n; i++) {
+        for (int64_t i = 0; tulle__levels_stored(s, k) && i < r->n; i++) {
             double radius = (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0);
             most[0] = fmax(most[0], radius - r->d[i]);
             most[1] = fmax(most[1], radius + r->d[i]);
@@ -200,7 +200,7 @@ void tulle__levels_base(const tulle__levels *s)
     tulle__spectrum *x = s->x;
     x->base[0] = x->base[1] = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k)) continue;
+        if (!tulle__levels_stored(s, k)) continue;
         for (int i = 0; i < 2; i++) x->base[i] += s->at[k].sums[i];
         for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
             if (x->level[i] > s->anchor) continue;

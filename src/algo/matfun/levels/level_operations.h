@@ -26,7 +26,7 @@ typedef struct tulle__levels {
     int64_t next, found, operations; /* atomic */
 } tulle__levels;
 
-static inline bool tulle__levels_kept(const tulle__levels *s, int64_t k)
+static inline bool tulle__levels_stored(const tulle__levels *s, int64_t k)
 {
     return s->reduction[k].d != NULL;
 }

@@ -84,7 +84,7 @@ static void add_neighbours(const tulle__levels *s)
     tulle__spectrum *x = s->x;
     double below = -INFINITY, above = INFINITY;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k)) continue;
+        if (!tulle__levels_stored(s, k)) continue;
         below = tulle__reduction_last_below(&s->reduction[k], x->low, below);
         above = tulle__reduction_first_above(&s->reduction[k], x->high, above);
         add_neighbour(x, k, below);
@@ -133,12 +133,12 @@ static tulle_status find_tolerance(const tulle__levels *s)
     double most = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
         double magnitude = 0;
-        bool near = tulle__levels_kept(s, k) && x->rows[k];
+        bool near = tulle__levels_stored(s, k) && x->rows[k];
         const tulle__reduction *r = &s->reduction[k];
-        for (int64_t i = 0; tulle__levels_kept(s, k) && i < r->n; i++)
+        for (int64_t i = 0; tulle__levels_stored(s, k) && i < r->n; i++)
             magnitude =
                 fmax(magnitude, fabs(r->d[i]) + (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0));
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++) {
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++) {
             magnitude = fmax(magnitude, fabs(x->level[i]));
             near = near || (x->level[i] > x->low && x->level[i] <= x->high);
         }
@@ -157,11 +157,11 @@ static tulle_status measure(tulle__levels *s)
     double sums[3] = {0, 0, 0};
     const tulle__spectrum *x = s->x;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k) && !x->rows[k]) continue;
-        sums[0] += tulle__levels_kept(s, k) ? (double)s->reduction[k].b : 0;
-        sums[1] += tulle__levels_kept(s, k) ? (double)s->reduction[k].n : (double)x->rows[k];
+        if (!tulle__levels_stored(s, k) && !x->rows[k]) continue;
+        sums[0] += tulle__levels_stored(s, k) ? (double)s->reduction[k].b : 0;
+        sums[1] += tulle__levels_stored(s, k) ? (double)s->reduction[k].n : (double)x->rows[k];
         sums[2]++;
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++)
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++)
             sums[0] += x->weight[i];
     }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_SUM, 3, sums);
