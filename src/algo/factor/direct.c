@@ -195,8 +195,8 @@ static void drop_owned(tulle__owned *object)
 static tulle_status prepare(tulle_comm *comm, tulle_gidx n, enum kind kind, struct direct **out)
 {
     struct direct *d = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *d, "factors", &d);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *d, "factors", &d));
     *out = d;
     d->comm = comm;
     d->factors.n = n;

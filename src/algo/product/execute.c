@@ -295,8 +295,8 @@ static void set_scalars(tulle_product *plan, double alpha, double beta)
 static tulle_status execute_next(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
     const bool whole = plan->options.symmetric_c; /* its triangles need each other */
-    tulle_status status = tulle__stages_go_together(plan, true);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__stages_go_together(plan, true));
     tulle__phases_begin(plan);
     do {
         status = execute_range(plan, start, report);

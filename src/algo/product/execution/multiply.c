@@ -41,9 +41,9 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
 {
     if (pairs <= x->pair_room) return TULLE_OK;
-    tulle_status status = tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair);
-    if (status == TULLE_OK) x->pair_room = pairs;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair));
+    x->pair_room = pairs;
+    return TULLE_OK;
 }
 
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)

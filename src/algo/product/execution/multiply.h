@@ -40,7 +40,7 @@ typedef struct tulle__output {
     int band, bands; /* of rows */
     tulle__panel panel;
     char *block;       /* a private block; NULL: the tile, or the panel */
-    tulle__sent *sent; /* keeps it for the next execution */
+    tulle__sent *sent; /* stores it for the next execution */
     tulle__sent once;
     tulle__part *part;
     const tulle_product *plan;

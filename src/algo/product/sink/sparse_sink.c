@@ -172,9 +172,9 @@ static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__ou
     const tulle__partial partial = describe(x, job, output, &size);
     const int64_t length = bytes_to_send(x, &size, &from);
     panel.at += (uint64_t)from;
-    const tulle_status status = tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1);
-    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
-    return status;
+    TULLE_CALL(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return TULLE_OK;
 }
 
 static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
@@ -211,9 +211,9 @@ static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__out
     const int64_t start = tulle__now(x->plan->comm);
     const tulle__partial partial = describe(x, job, output, &sent->size);
     const int64_t length = bytes_to_send(x, &sent->size, &from);
-    const tulle_status status = tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length);
-    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
-    return status;
+    TULLE_CALL(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return TULLE_OK;
 }
 
 /* In phases memory is short: the block is freed once it has been copied. */
@@ -266,7 +266,7 @@ static tulle_status finish(tulle__exec *x)
     return TULLE_OK;
 }
 
-/* Values have come into blocks whose norms nobody else makes. */
+/* Computes the norms of blocks whose values have come: no product does. */
 static tulle_status finish_rows(tulle__exec *x)
 {
     tulle_mat *C = x->plan->operands.C;
