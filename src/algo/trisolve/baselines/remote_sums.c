@@ -12,9 +12,9 @@
 
 enum { COUNTERS, SUMS };
 
-static int resident_of(const tulle__scatter *s)
+static int window_of(const tulle__scatter *s)
 {
-    return s->nown < TULLE__RESIDENT ? (int)s->nown : TULLE__RESIDENT;
+    return s->nown < TULLE__SCATTER_WINDOW ? (int)s->nown : TULLE__SCATTER_WINDOW;
 }
 
 /* Bytes of a sum where it is shared. */
@@ -53,12 +53,12 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     tulle__pe *pe = s->comm->pe;
     tulle__heap *words = direct ? pe->data : pe->control;
     size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)published_rows(s);
-    size_t resident = (size_t)resident_of(s), reads = resident * (size_t)s->comm->size;
+    size_t window = (size_t)window_of(s), reads = window * (size_t)s->comm->size;
     TULLE_CALL(tulle__alloc(all, size, "unknowns", &s->lines));
     TULLE_CALL(tulle__alloc(all, size, "partial sums", &s->sum));
     TULLE_CALL(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
-    TULLE_CALL(tulle__alloc(resident, sizeof *s->waiting, "waiting rows", &s->waiting));
-    TULLE_CALL(tulle__alloc(resident, sizeof *s->ready, "ready rows", &s->ready));
+    TULLE_CALL(tulle__alloc(window, sizeof *s->waiting, "waiting rows", &s->waiting));
+    TULLE_CALL(tulle__alloc(window, sizeof *s->ready, "ready rows", &s->ready));
     TULLE_CALL(tulle__alloc(reads, 1, "counters", &s->met));
     TULLE_CALL(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
     TULLE_CALL(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));

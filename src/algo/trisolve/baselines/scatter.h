@@ -16,7 +16,7 @@
  * Differences from the paper. It counts up in one array and down in another; here shared counters
  * count up to a number that the owner knows, and those of each PE count down to 0. A row reads
  * other PEs' memory only once its own columns are done. The paper's rows are warps of a GPU; here a
- * PE holds a window of up to TULLE__RESIDENT rows and polls those that wait. Rows enter the window
+ * PE holds a window of up to TULLE__SCATTER_WINDOW rows and polls those that wait. Rows enter the window
  * in the order of solving and stay until they are solved. The first unsolved row of all is
  * therefore always in its PE's window or the next to enter, and all that it requires is done: there
  * is no deadlock.
@@ -26,7 +26,7 @@
 
 #include "algo/trisolve/triangle.h"
 
-enum { TULLE__RESIDENT = 1024, TULLE__ADDS = 1024 };
+enum { TULLE__SCATTER_WINDOW = 1024, TULLE__ADDS = 1024 };
 
 typedef struct tulle__scatter {
     tulle_comm *comm;
@@ -58,11 +58,11 @@ typedef struct tulle__scatter {
     void *lines;              /* [nown * cols] B, then X */
     void *sum;                /* [nown * cols]: of own columns, and at the end of all */
     int32_t *left;            /* [nown]: remaining entries in own columns */
-    int32_t *waiting, *ready; /* [resident] lines */
-    char *met;                /* [resident * size], of waiting lines: a PE's counter is complete */
-    uint64_t *word;           /* [resident * size]: counters read */
-    void *got;                /* [resident * size * cols]: sums read, words if shared */
-    tulle__range *range;      /* [resident * size] */
+    int32_t *waiting, *ready; /* [window] lines */
+    char *met;                /* [window * size], of waiting lines: a PE's counter is complete */
+    uint64_t *word;           /* [window * size]: counters read */
+    void *got;                /* [window * size * cols]: sums read, words if shared */
+    tulle__range *range;      /* [window * size] */
     int nadds;                /* shared and not mapped: buffered entries, to be added together */
     int32_t *add_row;         /* [TULLE__ADDS] */
     uint64_t *add_value;      /* [TULLE__ADDS * cols] */

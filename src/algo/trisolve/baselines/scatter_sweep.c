@@ -34,7 +34,7 @@ static void wait_for_others(struct sweep *p, int64_t line)
 
 static void take_in_hand(struct sweep *p)
 {
-    for (; p->next < p->end && p->inhand < TULLE__RESIDENT; p->next++, p->inhand++)
+    for (; p->next < p->end && p->inhand < TULLE__SCATTER_WINDOW; p->next++, p->inhand++)
         if (p->s->left[p->next] == 0) wait_for_others(p, p->next);
 }
 
