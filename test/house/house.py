@@ -265,6 +265,29 @@ def check_names(house):
     house.check("file names are unique")
 
 
+# What a header defines under a name of the library: constants and structs.
+CONSTANTS = re.compile(r"\benum\s*\w*\s*\{(.*?)\}", re.S)
+STRUCT = re.compile(r"^typedef struct (tulle__\w+) \{", re.M)
+
+
+def check_definitions(house):
+    """One name, one meaning: constants and structs of private headers are defined once."""
+    seen = collections.defaultdict(set)
+    for name in house.files("src"):
+        if name.endswith(".h"):
+            with open(house.path(name)) as file:
+                text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+            for body in CONSTANTS.findall(text):
+                for constant in re.findall(r"(?:^|,)\s*(TULLE__\w+)", body):
+                    seen[constant].add(name)
+            for struct in STRUCT.findall(text):
+                seen[struct].add(name)
+    for defined, names in sorted(seen.items()):
+        if len(names) > 1:
+            house.say("%s has several definitions: %s" % (defined, " ".join(sorted(names))))
+    house.check("constants and structs of headers are defined once")
+
+
 def check_licences(house):
     listed = subprocess.run(["git", "ls-files"], cwd=house.top, capture_output=True, text=True)
     for name in listed.stdout.split("\n"):
@@ -445,6 +468,7 @@ def main():
     check_coupling(house)
     check_sizes(house)
     check_names(house)
+    check_definitions(house)
     check_licences(house)
     check_planted(house)
     check_environment(house)

@@ -34,7 +34,7 @@ static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
     const int index = plan->targets.of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     const bool mine = index >= 0;
     const tulle__outputs *outputs = mine ? x->sink->own : x->sink->away;
-    tulle__output output = {.i = job->i, .j = job->j, .target = mine ? &plan->targets.at[index] : NULL};
+    tulle__tile_output output = {.i = job->i, .j = job->j, .target = mine ? &plan->targets.at[index] : NULL};
     x->own_units += mine ? job->units : 0;
     if (TULLE__PLANTED(lost_product) && mine && x->own_units > job->units) return TULLE_OK;
     const int64_t start = mine ? tulle__kernel_begin(plan->comm) : 0;

@@ -11,7 +11,7 @@ static tulle_status map_part(const tulle_mat *A, const tulle_cyclic_part *part, 
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
-    const tulle__axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
+    const tulle__cyclic_axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
     tulle__spans m = {.span = NULL}, n = {.span = NULL};
     int p, q;
     *map = (tulle__cyclic_map){.mat = A, .ld = part->ld};

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
-typedef tulle_status (*operation)(tulle__levels *s, int64_t k, double *room);
+typedef tulle_status (*operation)(tulle__levels_state *s, int64_t k, double *room);
 
 struct run {
-    tulle__levels *s;
+    tulle__levels_state *s;
     operation op;
     int64_t room;
 };
@@ -18,7 +18,7 @@ struct run {
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     struct run *run = arg;
-    tulle__levels *s = run->s;
+    tulle__levels_state *s = run->s;
     TULLE__SCOPED double *room = NULL;
     (void)thread, (void)nthreads;
     TULLE_CALL(tulle__alloc((size_t)run->room, sizeof *room, "columns of a step", &room));
@@ -31,7 +31,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
 }
 
 /* op on all kept submatrices. Local. */
-static tulle_status run(tulle__levels *s, operation op, bool steps)
+static tulle_status run(tulle__levels_state *s, operation op, bool steps)
 {
     struct run run = {.s = s, .op = op};
     for (int64_t k = 0; steps && k < s->x->submatrices; k++)
@@ -50,12 +50,12 @@ static tulle_status run(tulle__levels *s, operation op, bool steps)
 /* A count of levels, a level, and a step, a row and a column: for virtual time. */
 enum { COUNT = 4, LEVEL = 300, STEP = 500 };
 
-static void add_operations(tulle__levels *s, int64_t operations)
+static void add_operations(tulle__levels_state *s, int64_t operations)
 {
     (void)__atomic_add_fetch(&s->operations, operations, __ATOMIC_RELAXED);
 }
 
-static tulle_status count(tulle__levels *s, int64_t k, double *room)
+static tulle_status count(tulle__levels_state *s, int64_t k, double *room)
 {
     (void)room;
     int64_t levels =
@@ -66,7 +66,7 @@ static tulle_status count(tulle__levels *s, int64_t k, double *room)
 }
 
 /* Levels between `from` and `to` to the spectrum. */
-static tulle_status extend(tulle__levels *s, int64_t k, double *room)
+static tulle_status extend(tulle__levels_state *s, int64_t k, double *room)
 {
     (void)room;
     tulle__spectrum *x = s->x;
@@ -82,7 +82,7 @@ static tulle_status extend(tulle__levels *s, int64_t k, double *room)
 }
 
 /* Traces at the anchor from those at `from`, by the levels in between. */
-static tulle_status move_by_levels(tulle__levels *s, int64_t k)
+static tulle_status move_by_levels(tulle__levels_state *s, int64_t k)
 {
     const tulle__reduction *r = &s->reduction[k];
     TULLE__SCOPED double *level = NULL, *weight = NULL;
@@ -100,7 +100,7 @@ static tulle_status move_by_levels(tulle__levels *s, int64_t k)
 }
 
 /* The anchor from `from` to `to`. */
-static tulle_status move(tulle__levels *s, int64_t k, double *room)
+static tulle_status move(tulle__levels_state *s, int64_t k, double *room)
 {
     tulle__anchor *at = &s->at[k];
     tulle__reduction *r = &s->reduction[k];
@@ -118,7 +118,7 @@ static tulle_status move(tulle__levels *s, int64_t k, double *room)
 
 /* ---- sums of all PEs ---- */
 
-static tulle_status levels_between(tulle__levels *s, double a, double b, double *levels)
+static tulle_status levels_between(tulle__levels_state *s, double a, double b, double *levels)
 {
     const tulle__spectrum *x = s->x;
     s->from = a;
@@ -132,7 +132,7 @@ static tulle_status levels_between(tulle__levels *s, double a, double b, double 
     return status == TULLE_OK ? tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, levels) : status;
 }
 
-tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *number)
+tulle_status tulle__levels_number(const tulle__levels_state *s, double mu, double *number)
 {
     const tulle__spectrum *x = s->x;
     *number = 0;
@@ -149,7 +149,7 @@ tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *num
     return tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, number);
 }
 
-tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
+tulle_status tulle__levels_ends(const tulle__levels_state *s, double ends[2])
 {
     const tulle__spectrum *x = s->x;
     double most[2] = {-INFINITY, -INFINITY};
@@ -177,7 +177,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
 #define DIVIDE .48196601125
 
 tulle_status tulle__levels_place(
-    tulle__levels *s, double from, double end, double wanted, double *place, double *levels)
+    tulle__levels_state *s, double from, double end, double wanted, double *place, double *levels)
 {
     double near = from, far = end, width = fabs(end - from);
     *place = end;
@@ -195,7 +195,7 @@ tulle_status tulle__levels_place(
     return status;
 }
 
-void tulle__levels_base(const tulle__levels *s)
+void tulle__levels_base(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     x->base[0] = x->base[1] = 0;
@@ -211,26 +211,26 @@ void tulle__levels_base(const tulle__levels *s)
 }
 
 /* op between two places. Agreed. */
-static tulle_status run_between(tulle__levels *s, operation op, double from, double to, bool steps)
+static tulle_status run_between(tulle__levels_state *s, operation op, double from, double to, bool steps)
 {
     s->from = from;
     s->to = to;
     return tulle_comm_agree(s->x->comm, run(s, op, steps));
 }
 
-tulle_status tulle__levels_extend(tulle__levels *s, double from, double to)
+tulle_status tulle__levels_extend(tulle__levels_state *s, double from, double to)
 {
     return run_between(s, extend, from, to, false);
 }
 
-tulle_status tulle__levels_move(tulle__levels *s, double to)
+tulle_status tulle__levels_move(tulle__levels_state *s, double to)
 {
     const tulle_status status = run_between(s, move, s->anchor, to, true);
     s->anchor = to;
     return status;
 }
 
-tulle_status tulle__levels_widen(tulle__levels *s, double low, double high)
+tulle_status tulle__levels_widen(tulle__levels_state *s, double low, double high)
 {
     tulle__spectrum *x = s->x;
     tulle_status status = TULLE_OK;

@@ -18,13 +18,13 @@ enum {
 
 /* ---- the search ---- */
 
-static bool is_beyond(const tulle__levels *s, double number)
+static bool is_beyond(const tulle__levels_state *s, double number)
 {
     return s->up ? number >= s->states - s->slack : number <= s->states + s->slack;
 }
 
 /* The search begins at the anchor again, where N is `number`. */
-static void turn(tulle__levels *s, double number)
+static void turn(tulle__levels_state *s, double number)
 {
     s->up = number < s->states;
 }
@@ -33,7 +33,7 @@ static void turn(tulle__levels *s, double number)
  * Windows from the anchor until N is beyond the number, or moves of the anchor: to both sides, between ends
  * that come nearer. Sets the bounds of the spectrum. Collective, agreed.
  */
-static tulle_status approach(tulle__levels *s)
+static tulle_status approach(tulle__levels_state *s)
 {
     double ends[2], number, levels, explored = 0, reached = s->anchor;
     tulle_status status = tulle__levels_ends(s, ends);
@@ -79,7 +79,7 @@ static void add_neighbour(tulle__spectrum *x, int64_t k, double level)
 }
 
 /* The levels next to the bounds of the spectrum. */
-static void add_neighbours(const tulle__levels *s)
+static void add_neighbours(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double below = -INFINITY, above = INFINITY;
@@ -98,7 +98,7 @@ static void add_neighbours(const tulle__levels *s)
  * Levels as far around mu as occupations are between 0 and 1; further ones in every step, if mu moves. Collective,
  * agreed.
  */
-static tulle_status surround(tulle__levels *s)
+static tulle_status surround(tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double ends[2], beyond = TULLE__BEYOND * x->kT, more = 0;
@@ -127,7 +127,7 @@ static tulle_status surround(tulle__levels *s)
  * Accuracy of levels near mu: by the magnitude of the submatrices that have some, not of all.
  * Collective, agreed.
  */
-static tulle_status find_tolerance(const tulle__levels *s)
+static tulle_status find_tolerance(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double most = 0;
@@ -152,7 +152,7 @@ static tulle_status find_tolerance(const tulle__levels *s)
 /* ---- all ---- */
 
 /* The mean weight, and the number of submatrices. Collective. */
-static tulle_status measure(tulle__levels *s)
+static tulle_status measure(tulle__levels_state *s)
 {
     double sums[3] = {0, 0, 0};
     const tulle__spectrum *x = s->x;
@@ -174,7 +174,7 @@ tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction
     double states, tulle__pool *pool)
 {
     tulle_status status;
-    tulle__levels s = {
+    tulle__levels_state s = {
         .x = x, .reduction = reduction, .pool = pool, .states = states, .slack = 1e-11 * (1 + states), .anchor = *mu};
     TULLE_TRY(tulle__alloc((size_t)x->submatrices, sizeof *s.at, "traces of submatrices", &s.at));
     if (x->submatrices) memcpy(s.at, at, (size_t)x->submatrices * sizeof *s.at);
@@ -194,7 +194,7 @@ out:
 tulle_status tulle__level_gap(
     tulle__spectrum *x, tulle__reduction *reduction, tulle__anchor *at, double mu, tulle__pool *pool)
 {
-    tulle__levels s = {.x = x, .reduction = reduction, .at = at, .pool = pool, .anchor = mu, .states = -1};
+    tulle__levels_state s = {.x = x, .reduction = reduction, .at = at, .pool = pool, .anchor = mu, .states = -1};
     x->bracketed = true;
     x->low = x->high = x->mu = mu;
     return tulle__frontier_reach(&s);

@@ -75,14 +75,14 @@ static int complete_by_rows(const tulle_product *plan)
  * The last product of a tile of a layer comes in bands of rows: each is put to the owner of C while
  * the next is multiplied.
  */
-static void cut_into_bands(const tulle_own_tile *C, tulle__output *output)
+static void cut_into_bands(const tulle_own_tile *C, tulle__tile_output *output)
 {
     if (!output->bands) output->bands = C->m < BANDS * BAND_ROWS ? (int)(C->m / BAND_ROWS) + 1 : BANDS;
     output->first = C->m * output->band / output->bands;
     output->rows = C->m * (output->band + 1) / output->bands - output->first;
 }
 
-static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle_own_tile C;
     tulle__target *target = output->target;
@@ -105,7 +105,7 @@ out:
     return status;
 }
 
-static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     (void)job;
     if (made != TULLE_OK || !output->bands) return made;
@@ -117,7 +117,7 @@ static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__out
 }
 
 /* Each job is the first, and only one, of its rows. */
-static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     output->target->scaled = 0;
     return sums_taken(x, job, output, made);
@@ -127,7 +127,7 @@ static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__out
  * Own units are deferred like others', and added in the order of k, since which units are own depends
  * on timing.
  */
-static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     const tulle_mat *C = x->plan->operands.C;
     tulle_gidx n = tulle__tile_cols(C, job->j);
@@ -142,7 +142,7 @@ static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__o
     return status;
 }
 
-static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
     const tulle__deferred deferred = {.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
@@ -156,7 +156,7 @@ static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle_
 }
 
 /* As many rows at a time as fill a panel. */
-static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle_product *plan = x->plan;
     tulle_gidx first, rows, n = tulle__tile_cols(plan->operands.C, job->j);
@@ -184,7 +184,7 @@ static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__o
     return TULLE_OK;
 }
 
-static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
     const tulle__partial partial = {

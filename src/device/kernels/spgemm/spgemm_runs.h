@@ -29,7 +29,7 @@
 #define LANES 8
 #endif
 
-enum { NAME(ROWS_MAX) = TULLE__BLOCK_ROWS, NAME(DEPTH_MAX) = 3 };
+enum { NAME(ROWS_MAX) = TULLE__RUN_ROWS, NAME(DEPTH_MAX) = 3 };
 
 /* A row of B, and its scale in each row of the block. */
 typedef struct NAME(term) {

@@ -64,7 +64,7 @@ tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, in
 tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_t size)
 {
     if (space->summary) return TULLE_OK;
-    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
+    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__RUN_ROWS : 1;
     if (!space->dense)
         TULLE_CALL(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
