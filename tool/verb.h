@@ -80,6 +80,11 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
         .name = "trace", .group = GROUP_EXPERIMENTS, .kind = KIND_WORD, .argument = "FILE",                            \
         .text = "write a timeline that Perfetto opens"                                                                 \
     }
+#define OPTION_SEED(words)                                                                                             \
+    {                                                                                                                  \
+        .name = "seed", .group = GROUP_EXPERIMENTS, .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0,      \
+        .high = INT32_MAX, .text = words                                                                               \
+    }
 #define OPTION_WIDE                                                                                                    \
     {                                                                                                                  \
         .name = "wide", .kind = KIND_FLAG, .text = "all columns of the table, also on a narrow terminal"               \

@@ -4,9 +4,9 @@
  * dense, CSR or in blocks, of any layout. Values are combined in double precision and rounded once.
  * NaN propagates, also into norms. The elements of a block are entries, also those that are 0.
  *
- * Halves (tulle/mat.h): sums of two of one symmetry and the same blocks are halves, of others not; scaling takes
- * equal factors of rows and of columns; diagonals, traces, norms, bounds and what is dropped are as of all of the
- * matrix; tulle_mat_symmetrise and tulle_mat_asymmetry make all of it. Ranges are refused.
+ * Halves (tulle/mat.h): a sum of two halves of one symmetry and the same blocks is a half, else full; factors of
+ * rows and columns must be equal; diagonals, traces, norms, bounds and dropped entries are the full matrix's;
+ * tulle_mat_symmetrise and tulle_mat_asymmetry expand a half. Ranges are refused.
  */
 #ifndef TULLE_ALGEBRA_H
 #define TULLE_ALGEBRA_H

@@ -121,8 +121,8 @@ tulle_status tulle__lifeline_new(tulle__presence *mine, tulle__lifeline **out)
 {
     tulle__lifeline *l;
     char state;
-    tulle_status status = tulle__alloc_zero(1, sizeof *l, "the watch over processes", &l);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *l, "the watch over processes", &l));
     *mine = (tulle__presence){.process = getpid()};
     gethostname(mine->host, sizeof mine->host - 1);
     mine->machine = identify_machine(mine->host);

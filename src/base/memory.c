@@ -268,9 +268,9 @@ static tulle_status charge(tulle__account *account, size_t bytes, const char *wh
 
 tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what)
 {
-    tulle_status status = charge(account, bytes, what);
-    if (status == TULLE_OK) make_room(account);
-    return status;
+    TULLE_CALL(charge(account, bytes, what));
+    make_room(account);
+    return TULLE_OK;
 }
 
 void tulle__account_idle(tulle__account *account, int64_t change)

@@ -19,9 +19,9 @@ enum { PIECE = 1 << 22 }; /* bytes between two looks at signals */
 
 static tulle_status copy_path(const char *path, size_t extra, char **copy)
 {
-    tulle_status status = tulle__alloc(strlen(path) + 1 + extra, 1, "a path", copy);
-    if (status == TULLE_OK) memcpy(*copy, path, strlen(path) + 1);
-    return status;
+    TULLE_CALL(tulle__alloc(strlen(path) + 1 + extra, 1, "a path", copy));
+    memcpy(*copy, path, strlen(path) + 1);
+    return TULLE_OK;
 }
 
 tulle_status tulle__new_file_fail(const tulle__new_file *f, const char *what)
@@ -120,9 +120,9 @@ out:
 tulle_status tulle__new_file_try(const char *path)
 {
     tulle__new_file file;
-    tulle_status status = create(path, 1, &file);
-    if (status == TULLE_OK) tulle__new_file_abort(&file);
-    return status;
+    TULLE_CALL(create(path, 1, &file));
+    tulle__new_file_abort(&file);
+    return TULLE_OK;
 }
 
 tulle_status tulle__new_file_open(const char *path, tulle__new_file *file)

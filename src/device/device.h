@@ -110,8 +110,8 @@ typedef struct tulle__vectors {
 
 /*
  * Y = A X, both `cols` columns of type `vectors`, X of n * block lines, Y given from its line 0 on. Of a symmetric slab
- * Y += A X, also in lines that its blocks name as columns: whoever starts with zeros and goes through all slabs of a
- * matrix has its product. X and Y do not overlap.
+ * Y += A X, also in lines that its blocks name as columns: a caller that starts with zeros and goes through all slabs
+ * of a matrix has its product. X and Y do not overlap.
  */
 typedef struct tulle__slab_task {
     tulle__slab A;
@@ -409,7 +409,7 @@ typedef struct tulle__device_ops {
     void (*join)(
         tulle__device_queue *queue, tulle__device_event *event); /* an event that was never recorded has happened */
     void (*event_wait)(tulle__device_event *event); /* on the host; failures are returned by the queues' waits */
-    /* 1: it has happened, or never will; 0: not yet. Does not wait; whoever asks again and again comes to a 1. */
+    /* 1: complete, or lost; 0: pending. Never blocks; repeated polls come to a 1. */
     int (*event_done)(tulle__device_event *event);
 
     /* Copies of `bytes`; 0 is allowed. */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Bytes behind each block that are nobody's: what writes there is found by tools that check memory. */
+/* Unused bytes behind each block: tools that check memory find writes to them. */
 enum { MARGIN = 16, GROWTH = 4, LARGEST = 1 << 30 };
 
 struct tulle__device_arena_piece {

@@ -25,7 +25,7 @@ typedef struct tulle__device_arena_source {
     size_t least; /* bytes of a piece; 0: each block is a piece, for tools that check memory */
 } tulle__device_arena_source;
 
-/* A block: `memory` is aligned to TULLE__EXTENT_ALIGN; some bytes behind it are nobody's. */
+/* A block: `memory` is aligned to TULLE__EXTENT_ALIGN; some bytes behind the block belong to no other. */
 typedef struct tulle__device_arena_block {
     struct tulle__device_arena_piece *piece;
     void *memory;

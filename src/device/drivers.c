@@ -103,9 +103,9 @@ tulle_status tulle__device_buffer_new(
         return tulle__fail(TULLE_ERR_LIMIT,
             "%s: %zu bytes were asked for, but of the %zu bytes of the device '%s' %zu are used", what, bytes,
             device->capacity, device->name, device->used);
-    tulle_status status = device->ops->buffer_new(device, bytes, what, buffer);
-    if (status == TULLE_OK) device->used += bytes;
-    return status;
+    TULLE_CALL(device->ops->buffer_new(device, bytes, what, buffer));
+    device->used += bytes;
+    return TULLE_OK;
 }
 
 void tulle__device_buffer_free(tulle__device *device, tulle__device_buffer *buffer)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/dense.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
 #include "io/npy/npy.h"
@@ -17,8 +18,8 @@ struct tulle__dense {
 tulle_status tulle__dense_open(const char *path, tulle__format format, tulle__dense **dense)
 {
     tulle__dense *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a dense file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a dense file", &made));
     if (format == TULLE__FORMAT_NPY)
         status = tulle__npy_open(path, &made->npy);
     else if (format == TULLE__FORMAT_PETSC)

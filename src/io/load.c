@@ -96,9 +96,8 @@ static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile from;
         tulle_own_tile to;
-        tulle_status status = tulle_mat_tile(S, i, j, &from);
-        if (status == TULLE_OK) status = tulle_mat_own_tile(A, i, j, &to);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(S, i, j, &from));
+        TULLE_CALL(tulle_mat_own_tile(A, i, j, &to));
         scatter(&from, &to);
     }
     return TULLE_OK;
@@ -107,8 +106,8 @@ static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
 static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
 {
     tulle_mat *made = NULL, *sparse = NULL;
-    tulle_status status = tulle_mat_new_dense(load->comm, load->layout, load->options->type, TULLE_ROW_MAJOR, &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_mat_new_dense(load->comm, load->layout, load->options->type, TULLE_ROW_MAJOR, &made));
     if (tulle__load_by_blocks(load)) {
         status = fill_from_file(load, made);
     } else if (load->format == TULLE__FORMAT_GENERATOR && load->shape->dense) {
@@ -148,9 +147,8 @@ static tulle_status refuse_infinite(const tulle__loading *load, const tulle_mat 
     }
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile tile;
-        tulle_status status = tulle_mat_tile(A, i, j, &tile);
-        if (status == TULLE_OK) status = tulle__gate_tile(&gate, A->layout->row_cut[i], A->layout->col_cut[j], &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &tile));
+        TULLE_CALL(tulle__gate_tile(&gate, A->layout->row_cut[i], A->layout->col_cut[j], &tile));
     }
     return TULLE_OK;
 }

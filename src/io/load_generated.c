@@ -133,8 +133,8 @@ tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A)
     tulle__generator *generator = NULL;
     tulle__generator_shape shape;
     tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(load->comm, tulle__generator_open(load->operand, &generator));
-    if (status != TULLE_OK) goto out;
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(load->comm, tulle__generator_open(load->operand, &generator)));
     tulle__generator_get_shape(generator, &shape);
     if (shape.edges) {
         status = load_edges(load, generator, shape.edges, A);
@@ -155,8 +155,8 @@ out:
 tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A)
 {
     tulle__generator *generator;
-    tulle_status status = tulle__generator_open(load->operand, &generator);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__generator_open(load->operand, &generator));
     for (int i = 0; i < A->layout->mt && status == TULLE_OK; i++)
         for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
             tulle_own_tile t;

@@ -137,8 +137,7 @@ static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__en
     memset(stats, 0, sizeof *stats);
     tulle__entries_init(entries, h->wide, 0, type);
     tulle__mtx_watch(mtx, meter_of(load, mtx));
-    status = tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine)));
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
     TULLE_TRY(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
     for (int r = 0; r < rank; r++) first += all[r];
@@ -183,8 +182,8 @@ static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
     tulle__entries entries;
     char list[TULLE__TAR_LIST];
     tulle__entries_init(&entries, 0, 0, load->options->type);
-    tulle_status status = tulle_comm_agree(comm, tulle__mtx_open(load->operand, &options, &mtx));
-    if (status != TULLE_OK) goto out;
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(comm, tulle__mtx_open(load->operand, &options, &mtx)));
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
     if (h->array)
         status = parse_array(mtx, load, &entries, &stats);

@@ -27,11 +27,11 @@ struct found {
 static tulle_status grow(struct found *f)
 {
     int64_t room = f->room + f->room / 2 + f->rows + 1;
-    tulle_status status = tulle__realloc((size_t)room, sizeof *f->row, "diagonal blocks", &f->row);
-    if (status == TULLE_OK) status = tulle__realloc((size_t)room, sizeof *f->colind, "diagonal blocks", &f->colind);
-    if (status == TULLE_OK) status = tulle__realloc((size_t)room, tulle_type_size(f->type), "diagonal blocks", &f->val);
-    if (status == TULLE_OK) f->room = room;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof *f->row, "diagonal blocks", &f->row));
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof *f->colind, "diagonal blocks", &f->colind));
+    TULLE_CALL(tulle__realloc((size_t)room, tulle_type_size(f->type), "diagonal blocks", &f->val));
+    f->room = room;
+    return TULLE_OK;
 }
 
 static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, const char *value)
@@ -86,9 +86,7 @@ static tulle_status look_through(void *context, const tulle_rows *rows, const tu
             tulle_gidx at = (tulle_gidx)piece->colind[e] * b;
             if (at + b <= begin || at >= end) continue;
             int mirrored = rows->half && piece->colind[e] > line;
-            tulle_status status =
-                keep_block(search->found, b, line * b, at, piece->val + (size_t)e * size, block, mirrored);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(keep_block(search->found, b, line * b, at, piece->val + (size_t)e * size, block, mirrored));
         }
     }
     return TULLE_OK;

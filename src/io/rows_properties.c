@@ -53,9 +53,9 @@ tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings)
     if (TULLE__NULL(rows) || TULLE__NULL(warnings)) return tulle__refuse(rows ? rows->comm : NULL);
     tulle__gate gate = {.counts = {.nans = atomic_load(&rows->nans), .infs = atomic_load(&rows->infs)}};
     *warnings = '\0';
-    tulle_status status = tulle__gate_sum(rows->comm, &gate);
-    if (status == TULLE_OK) tulle__gate_warnings(rows->name, &gate.counts, warnings, TULLE_WARNINGS_MAX);
-    return status;
+    TULLE_CALL(tulle__gate_sum(rows->comm, &gate));
+    tulle__gate_warnings(rows->name, &gate.counts, warnings, TULLE_WARNINGS_MAX);
+    return TULLE_OK;
 }
 
 const char *tulle_rows_mode(const tulle_rows *rows)

@@ -2,7 +2,7 @@
 /*
  * Fork and join. A job is published by raising a generation number; the last worker to finish lowers `pending` to 0.
  * Both sides spin on their word for a while, since kernels come one after another, and then sleep on a condition
- * variable. The words are changed under the mutex where somebody may sleep on them, so no wake-up is lost; the payload
+ * variable. The words are changed under the mutex where a thread may sleep on them, so no wake-up is lost; the payload
  * is ordered by release and acquire on the words themselves.
  * Each share of a job is run by the thread that claims it: the share's word goes from the last generation to the job's,
  * once. A worker claims its own share only. The caller, done with share 0, claims those that no worker has begun, since
@@ -195,9 +195,8 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
 {
     tulle__pool *pool;
     if (nthreads < 1) return tulle__fail(TULLE_ERR_ARG, "a pool of %d threads", nthreads);
-    tulle_status status =
-        tulle__alloc_zero(1, sizeof *pool + (size_t)nthreads * sizeof(struct worker), "a pool of threads", &pool);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(
+        tulle__alloc_zero(1, sizeof *pool + (size_t)nthreads * sizeof(struct worker), "a pool of threads", &pool));
     pool->account = tulle__account_current();
     pool->closed = -1;
     pthread_mutex_init(&pool->lock, NULL);

@@ -3,17 +3,8 @@
 
 #include <math.h>
 
-#define T float
-#define NAME(x) x##_f32
-#include "kernel/row_selection_rows.h"
-#undef T
-#undef NAME
-
-#define T double
-#define NAME(x) x##_f64
-#include "kernel/row_selection_rows.h"
-#undef T
-#undef NAME
+#define TEMPLATE "kernel/row_selection_rows.h"
+#include "kernel/both_types.h"
 
 int64_t tulle__select_entries(
     const tulle__row_selection *selection, tulle_type type, int64_t row, int64_t count, int32_t *col, void *val)

@@ -129,8 +129,7 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
     const int drop_zeros = w->assembly->drop_zeros;
     for (int64_t e = 0; e < block->count; e++) {
         if (e % RUN == 0) {
-            const tulle_status status = tulle__attend();
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__attend());
         }
         struct entry x = read_entry(block, w->type, e);
         if (x.row < 0 || x.row >= w->m || x.col < 0 || x.col >= w->n)
@@ -319,9 +318,8 @@ static tulle_status each_run(struct work *w, int64_t k, int part,
         for (int64_t from = in->start[k], end = in->start[k + 1], n; from < end; from += n) {
             struct run run;
             n = end - from < RUN ? end - from : RUN;
-            tulle_status status = tulle__attend();
-            if (status == TULLE_OK) status = read_run(w, r, part, from, n, &run);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__attend());
+            TULLE_CALL(read_run(w, r, part, from, n, &run));
             use(&run, tile);
         }
     }

@@ -281,9 +281,8 @@ out:
 
 tulle_status tulle__compressed_expand(tulle_mat *A)
 {
-    tulle_status status = tulle__mat_order(A->compressed->inner);
-    if (status != TULLE_OK) return status;
-    status = expand_tiles(A);
+    TULLE_CALL(tulle__mat_order(A->compressed->inner));
+    tulle_status status = expand_tiles(A);
     if (status == TULLE_OK) status = tulle__mat_publish(A);
     status = tulle_comm_agree(A->comm, status);
     if (status != TULLE_OK) {

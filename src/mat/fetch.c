@@ -135,10 +135,9 @@ tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
         return tulle__fail(TULLE_ERR_ARG, "there is no tile (%d, %d): the matrix has %d x %d tiles", i, j,
             A->layout->mt, A->layout->nt);
-    tulle_status status = tulle__wants_tiles(A);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *f, "a fetch", &f);
-    if (status != TULLE_OK) return status;
-    status = tulle__fetch_init(A, i, j, &f->in);
+    TULLE_CALL(tulle__wants_tiles(A));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *f, "a fetch", &f));
+    tulle_status status = tulle__fetch_init(A, i, j, &f->in);
     if (status != TULLE_OK) {
         tulle__free(f);
         return status;

@@ -70,9 +70,9 @@ tulle_status tulle__mat_order(const tulle_mat *A)
     if (A->compressed) return tulle__compressed_expand((tulle_mat *)(uintptr_t)A); /* logically const, as below */
     if (!A->unordered) return TULLE_OK;                                            /* the flag is the same on all PEs */
     tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* logically const: only the order of entries within rows changes */
-    tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
-    if (status == TULLE_OK) same->unordered = 0;
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, order_tiles(same)));
+    same->unordered = 0;
+    return TULLE_OK;
 }
 
 tulle_status tulle__wants_full(const tulle_mat *A)

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "body.h"
+#include "spec_pes.h"
 #include "tap.h"
 
 enum { MOST = 20 };
@@ -201,14 +202,6 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    tulle_team *team;
-    int npes = atoi(argv[2]);
-    tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    tulle_status status = tulle_team_run(team, all_operations, NULL);
-    ok(status == TULLE_OK, "sums, scaling, ranges, norms: %s", status == TULLE_OK ? "right" : tulle_error_message());
-    tulle_team_free(team);
-    return tap_done();
+    static const struct named_body tests[] = {{"sums, scaling, ranges, norms", all_operations}};
+    return RUN_BODIES(argc, argv, tests, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "body.h"
 #include "picture.h"
+#include "spec_pes.h"
 #include "tap.h"
 
 static const tulle_gidx shapes[][2] = {{9, 13}, {1, 1}, {0, 4}, {4, 0}, {13, 2}, {2, 20}};
@@ -309,26 +310,7 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
-    tulle_team *team;
-    tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    static const struct {
-        const char *name;
-        tulle_body body;
-    } tests[] = {{"in and out", in_and_out}, {"products", products}, {"borrowed arrays", borrowed}, {"solves", solves},
-        {"refusals", refusals}};
-    struct blocks before[64] = {{0}}, after[64] = {{0}};
-    tulle_team_run(team, products, NULL); /* contexts, pools */
-    tulle_team_run(team, count_blocks, before);
-    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
-        tulle_status status = tulle_team_run(team, tests[t].body, NULL);
-        ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "right" : tulle_error_message());
-    }
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
-    tulle_team_free(team);
-    return tap_done();
+    static const struct named_body tests[] = {{"in and out", in_and_out}, {"products", products},
+        {"borrowed arrays", borrowed}, {"solves", solves}, {"refusals", refusals}};
+    return RUN_BODIES(argc, argv, tests, products);
 }

@@ -10,6 +10,7 @@
 
 #include "body.h"
 #include "picture.h"
+#include "spec_pes.h"
 #include "tap.h"
 
 static const struct form csr = {.storage = TULLE_STORAGE_CSR, .ptr_bytes = 4, .ind_bytes = 4};
@@ -457,27 +458,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
-    tulle_team *team;
-    tulle_team_options options = {.memory = (size_t)npes << 26};
-    const tulle_status opened = tulle_team_new(argv[1], npes, &options, &team);
-    if (!ok(opened == TULLE_OK, "open: %s", opened == TULLE_OK ? "done" : tulle_error_message())) return tap_done();
-    static const struct {
-        const char *name;
-        tulle_body body;
-    } tests[] = {{"one description for all results", again}, {"results on operands", on_operands},
-        {"halves and bases", forms}, {"contradictions", contradictions}, {"lines missed", lines_missed},
-        {"loose descriptions", loose_descriptions}};
-    struct blocks before[64] = {{0}}, after[64] = {{0}};
-    tulle_team_run(team, again, NULL); /* contexts, pools */
-    tulle_team_run(team, count_blocks, before);
-    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
-        tulle_status status = tulle_team_run(team, tests[t].body, NULL);
-        ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "right" : tulle_error_message());
-    }
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
-    tulle_team_free(team);
-    return tap_done();
+    static const struct named_body tests[] = {{"one description for all results", again},
+        {"results on operands", on_operands}, {"halves and bases", forms}, {"contradictions", contradictions},
+        {"lines missed", lines_missed}, {"loose descriptions", loose_descriptions}};
+    return RUN_BODIES(argc, argv, tests, again);
 }

@@ -6,6 +6,7 @@
  * nor in the list of those that do not allocate is a failure of this test.
  */
 #include "built_with.h"
+#include "declared.h"
 #include "public_calls.h"
 
 /* ---- trying ---- */
@@ -184,42 +185,12 @@ static void try_on_host(const struct host_subject *subject)
 
 /* ---- nothing is forgotten ---- */
 
-static int has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *p = words; (p = strstr(p, word)); p += n)
-        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return 1;
-    return 0;
-}
-
 static int named(const char *function)
 {
     int found = has_word(without, function);
     for (int s = 0; s < SUBJECTS; s++) found |= has_word(subjects[s].names, function);
     for (int s = 0; s < HOST_SUBJECTS; s++) found |= has_word(host_subjects[s].names, function);
     return found;
-}
-
-/* The functions that a header declares: the word before the first parenthesis behind each TULLE_API. */
-static int check_header(const char *path)
-{
-    static char text[1 << 16];
-    int functions = 0;
-    FILE *file = fopen(path, "r");
-    if (!ok(file != NULL, "%s", path)) return 0;
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    for (char *p = text; (p = strstr(p, "TULLE_API "));) {
-        char *end = strchr(p, '('), *begin = end;
-        if (!end) break;
-        while (begin > p && (begin[-1] == '_' || (begin[-1] >= 'a' && begin[-1] <= 'z'))) begin--;
-        p = end + 1;
-        *end = '\0';
-        if (strncmp(begin, "tulle_", 6) != 0) continue; /* the definition of TULLE_API */
-        functions++;
-        if (!named(begin)) ok(0, "%s of %s is not in the table", begin, path);
-    }
-    return functions;
 }
 
 /* Files are the texts with a dot. */
@@ -237,7 +208,7 @@ int main(int argc, char **argv)
     int npes = argc > 3 ? atoi(argv[1]) : 0, every = argc > 3 ? atoi(argv[2]) : 0, functions = 0;
     if (npes < 1 || every < 1 || !temporary_folder(folder))
         return fprintf(stderr, "usage: %s PES EVERY HEADER...\n", argv[0]), 2;
-    for (int h = 3; h < argc; h++) functions += check_header(argv[h]);
+    for (int h = 3; h < argc; h++) functions += check_declared(argv[h], "", named);
     ok(functions > 50, "%d public functions are in the table or known not to allocate", functions);
     try_on_team(npes, npes - 1, every);
     if (npes > 1) try_on_team(npes, 0, every);

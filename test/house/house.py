@@ -39,6 +39,8 @@ ROOMS = {
 }
 # Registries name what lies in the folders below theirs. Nothing includes them.
 REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c", "src/algo/trisolve/methods.c"}
+# Folders that nothing reads but a registry: what the paper compares with.
+MODULES = ("algo/trisolve/baselines/",)
 # Circles between the units (a .c and its .h) of one folder, each explained in MAINTAIN.md.
 CIRCLES_MOST = 0
 CIRCLES = []
@@ -112,6 +114,9 @@ def check_layers(house):
             if parts[1] == seen[0] == "algo" and len(seen) > 2 and seen[1] != parts[2]:
                 if seen[1] not in ROOMS[parts[2]].split():
                     house.say("%s includes from algo/%s" % (name, seen[1]))
+            for module in MODULES:
+                if header.startswith(module) and name not in REGISTRIES and not name.startswith("src/" + module):
+                    house.say("%s reads %s, a module of its own" % (name, header))
     house.check("layers and the rooms of algo/ include downwards only")
 
 
@@ -258,6 +263,29 @@ def check_names(house):
         if len(names) > 1:
             house.say("one name, several files: " + " ".join(names))
     house.check("file names are unique")
+
+
+# What a header defines under a name of the library: constants and structs.
+CONSTANTS = re.compile(r"\benum\s*\w*\s*\{(.*?)\}", re.S)
+STRUCT = re.compile(r"^typedef struct (tulle__\w+) \{", re.M)
+
+
+def check_definitions(house):
+    """One name, one meaning: constants and structs of private headers are defined once."""
+    seen = collections.defaultdict(set)
+    for name in house.files("src"):
+        if name.endswith(".h"):
+            with open(house.path(name)) as file:
+                text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+            for body in CONSTANTS.findall(text):
+                for constant in re.findall(r"(?:^|,)\s*(TULLE__\w+)", body):
+                    seen[constant].add(name)
+            for struct in STRUCT.findall(text):
+                seen[struct].add(name)
+    for defined, names in sorted(seen.items()):
+        if len(names) > 1:
+            house.say("%s has several definitions: %s" % (defined, " ".join(sorted(names))))
+    house.check("constants and structs of headers are defined once")
 
 
 def check_licences(house):
@@ -440,6 +468,7 @@ def main():
     check_coupling(house)
     check_sizes(house)
     check_names(house)
+    check_definitions(house)
     check_licences(house)
     check_planted(house)
     check_environment(house)

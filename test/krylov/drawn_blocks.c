@@ -9,12 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tulle/tulle.h>
 
 #include "base/random.h"
 #include "body.h"
+#include "drawn.h"
+#include "drawn_array.h"
 #include "tap.h"
 
 enum { MOST = 40, COLS = 64, MATRICES = 8, SIDES = 7, ITERATIONS = 2000 };
@@ -112,26 +113,10 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
 static void describe(
     const struct system *s, int rank, int npes, tulle_array *a, tulle_array *b, int64_t *ptr, int *col, double *val)
 {
-    const int first = s->n * rank / npes, count = s->n * (rank + 1) / npes - first;
-    ptr[0] = 0;
-    for (int i = 0; i < count; i++) {
-        ptr[i + 1] = ptr[i];
-        for (int j = 0; j < s->n; j++)
-            if (s->A[(first + i) * s->n + j] != 0) {
-                col[ptr[i + 1]] = j;
-                val[ptr[i + 1]++] = s->A[(first + i) * s->n + j];
-            }
-    }
-    *a = tulle_array_empty(TULLE_STORAGE_CSR, s->n, s->n, sizeof(double));
-    a->first = first;
-    a->count = count;
-    a->ptr = ptr, a->ptr_bytes = 8;
-    a->ind = col, a->ind_bytes = 4;
-    a->val = val;
-    a->nnz = ptr[count];
-    *b = TULLE_ARRAY_DENSE(s->n, s->cols, s->B + first * s->cols);
-    b->first = first;
-    b->count = count;
+    describe_rows(s->A, s->n, s->n, 0, TULLE_F64, rank, npes, a, ptr, col, val);
+    *b = TULLE_ARRAY_DENSE(s->n, s->cols, s->B + a->first * s->cols);
+    b->first = a->first;
+    b->count = a->count;
 }
 
 /* True if all columns of X solve the system to 4 times the tolerance; the first that does not, or -1. */
@@ -153,12 +138,6 @@ static int wrong_column(tulle_comm *comm, const struct system *s, const tulle_ar
     }
     return -1;
 }
-
-struct run {
-    const tulle_team *team;
-    uint64_t seed;
-    int64_t cases, from, solved;
-};
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
@@ -205,18 +184,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
-    struct run run = {
-        .seed = strtoull(argv[3], NULL, 10), .cases = atoll(argv[4]), .from = argc > 5 ? atoll(argv[5]) : 0};
-    tulle_team *team;
-    const tulle_team_options options = {.threads = 1};
-    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    run.team = team;
-    const tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "seed %llu: block CG converges where CG does: %s", (unsigned long long)run.seed,
-        status == TULLE_OK ? "all" : tulle_error_message());
-    ok(run.solved * 10 >= run.cases * 9, "CG converges: %d of %d", (int)run.solved, (int)run.cases);
-    tulle_team_free(team);
+    struct run run;
+    if (run_drawn(argc, argv, 1, body, "block CG converges where CG does", &run))
+        ok(run.solved * 10 >= run.cases * 9, "CG converges: %d of %d", (int)run.solved, (int)run.cases);
     return tap_done();
 }

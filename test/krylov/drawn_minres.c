@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tulle/tulle.h>
 
@@ -17,6 +16,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "body.h"
+#include "drawn.h"
+#include "drawn_array.h"
 #include "tap.h"
 
 enum { MOST = 32, COLS = 20, MATRICES = 9, SIDES = 7, ITERATIONS = 4000 };
@@ -130,26 +131,10 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
 static void describe(
     const struct system *s, int rank, int npes, tulle_array *a, tulle_array *b, int64_t *ptr, int *col, double *val)
 {
-    const int first = s->n * rank / npes, count = s->n * (rank + 1) / npes - first;
-    ptr[0] = 0;
-    for (int i = 0; i < count; i++) {
-        ptr[i + 1] = ptr[i];
-        for (int j = 0; j < s->n; j++)
-            if (s->A[(first + i) * s->n + j] != 0) {
-                col[ptr[i + 1]] = j;
-                val[ptr[i + 1]++] = s->A[(first + i) * s->n + j];
-            }
-    }
-    *a = tulle_array_empty(TULLE_STORAGE_CSR, s->n, s->n, sizeof(double));
-    a->first = first;
-    a->count = count;
-    a->ptr = ptr, a->ptr_bytes = 8;
-    a->ind = col, a->ind_bytes = 4;
-    a->val = val;
-    a->nnz = ptr[count];
-    *b = TULLE_ARRAY_DENSE(s->n, s->cols, (double *)s->B + first * s->cols);
-    b->first = first;
-    b->count = count;
+    describe_rows(s->A, s->n, s->n, 0, TULLE_F64, rank, npes, a, ptr, col, val);
+    *b = TULLE_ARRAY_DENSE(s->n, s->cols, (double *)s->B + a->first * s->cols);
+    b->first = a->first;
+    b->count = a->count;
 }
 
 /* An empty text if column c is right. */
@@ -180,11 +165,6 @@ static void judge(
     else if (r->stop == TULLE_STOP_LEAST_SQUARES && !preconditioned && !(off <= least * 1.0001))
         snprintf(text, size, "least squares at %.6g, but %.6g is the least", off, least);
 }
-
-struct run {
-    uint64_t seed;
-    int64_t cases, from;
-};
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
@@ -234,17 +214,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
-    struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
-        .cases = atoll(argv[4]),
-        .from = argc > 5 ? atoll(argv[5]) : 0};
-    tulle_team *team;
-    const tulle_team_options options = {.threads = 1};
-    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    const tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "seed %llu: MINRES of drawn systems: %s", (unsigned long long)run.seed,
-        status == TULLE_OK ? "all" : tulle_error_message());
-    tulle_team_free(team);
+    struct run run;
+    run_drawn(argc, argv, 1, body, "MINRES of drawn systems", &run);
     return tap_done();
 }

@@ -9,17 +9,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tulle/tulle.h>
 
-#include "../spectrum/drawn_array.h"
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "body.h"
+#include "drawn.h"
+#include "drawn_array.h"
 #include "tap.h"
-#include "temporary.h"
 
 enum { MOST = 32, COLS = 12, KINDS = 9, SIDES = 7, ITERATIONS = 5000 };
 static const char *const kind_name[KINDS] = {
@@ -255,12 +254,6 @@ static void judge(const struct system *s, int c, const tulle_least_squares_repor
         snprintf(text, size, "x is off by %.3g of %.3g, condition %.3g", length(off, n), length(x, n), s->condition);
 }
 
-struct run {
-    uint64_t seed;
-    int64_t cases, from;
-    char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
-};
-
 /* In several tiles, dealt out to the PEs. */
 static tulle_status deal(const struct system *s, tulle_mat **X)
 {
@@ -368,21 +361,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
-    struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
-        .cases = atoll(argv[4]),
-        .from = argc > 5 ? atoll(argv[5]) : 0};
-    if (!temporary_folder(run.folder)) return fprintf(stderr, "no temporary folder\n"), 2;
-    snprintf(run.path, sizeof run.path, "%s/A.bsp.h5", run.folder);
-    tulle_team *team;
-    const tulle_team_options options = {.threads = 2};
-    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    const tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "seed %llu: least squares are those of Jacobi's rotations: %s", (unsigned long long)run.seed,
-        status == TULLE_OK ? "all" : tulle_error_message());
-    tulle_team_free(team);
-    remove(run.path);
-    remove(run.folder);
+    struct run run;
+    run_drawn(argc, argv, 2, body, "least squares are those of Jacobi's rotations", &run);
     return tap_done();
 }

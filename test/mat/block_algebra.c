@@ -12,6 +12,7 @@
 #include "blocks.h"
 #include "body.h"
 #include "elements.h"
+#include "spec_pes.h"
 #include "tap.h"
 
 enum { MOST = 24 };
@@ -398,15 +399,6 @@ static tulle_status all(tulle_comm *comm, void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    tulle_team *team;
-    int npes = atoi(argv[2]);
-    tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    tulle_status status = tulle_team_run(team, all, NULL);
-    ok(status == TULLE_OK, "sums, layouts, symmetries, norms of blocks: %s",
-        status == TULLE_OK ? "right" : tulle_error_message());
-    tulle_team_free(team);
-    return tap_done();
+    static const struct named_body tests[] = {{"sums, layouts, symmetries, norms of blocks", all}};
+    return RUN_BODIES(argc, argv, tests, NULL);
 }

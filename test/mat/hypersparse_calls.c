@@ -5,12 +5,12 @@
  * or its message says that the matrix is hypersparse, or how much memory it takes. A function of the headers that
  * has a const matrix and is not in the table is a failure.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "built_with.h"
+#include "declared.h"
 #include "solver_calls.h"
 #include "tap.h"
 
@@ -196,40 +196,11 @@ out:
 
 /* ---- nothing is forgotten ---- */
 
-static bool has_word(const char *words, const char *word, size_t n)
+static int named(const char *name)
 {
-    for (const char *p = words; (p = strstr(p, word)); p += n)
-        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return true;
-    return false;
-}
-
-static bool is_named(const char *name)
-{
-    bool found = has_word(without, name, strlen(name));
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) found |= has_word(calls[c].names, name, strlen(name));
+    int found = has_word(without, name);
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) found |= has_word(calls[c].names, name);
     return found;
-}
-
-/* The functions of a header that take const matrices. */
-static int check_header(const char *path)
-{
-    static char text[1 << 16];
-    int functions = 0;
-    FILE *file = fopen(path, "r");
-    if (!ok(file != NULL, "%s", path)) return 0;
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    for (char *p = text; (p = strstr(p, "TULLE_API "));) {
-        char *end = strchr(p, '('), *begin = end, *last = end ? strchr(end, ';') : NULL;
-        if (!last) break;
-        while (begin > p && (begin[-1] == '_' || isalnum((unsigned char)begin[-1]))) begin--;
-        p = last + 1;
-        *end = *last = '\0';
-        if (!strstr(end + 1, "const tulle_mat *")) continue;
-        functions++;
-        if (!is_named(begin)) ok(0, "%s of %s is not in the table", begin, path);
-    }
-    return functions;
 }
 
 /* The fact that the build must have for the calls of these names; NULL: none. */
@@ -266,7 +237,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: hypersparse_calls SPEC PES HEADER...\n");
         return 2;
     }
-    for (int h = 3; h < argc; h++) functions += check_header(argv[h]);
+    for (int h = 3; h < argc; h++) functions += check_declared(argv[h], "const tulle_mat *", named);
     ok(argc < 4 || functions > 30, "%d public functions take matrices", functions);
     const tulle_team_options options = {.memory = (size_t)npes << 26, .threads = 1};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))

@@ -10,6 +10,7 @@
 #include <tulle/tulle.h>
 
 #include "body.h"
+#include "spec_pes.h"
 #include "tap.h"
 
 enum { TILES_MOST = 64 };
@@ -236,14 +237,6 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    tulle_team *team;
-    const int npes = atoi(argv[2]);
-    const tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    const tulle_status status = tulle_team_run(team, all, NULL);
-    ok(status == TULLE_OK, "blocks without a partner stay: %s", status == TULLE_OK ? "right" : tulle_error_message());
-    tulle_team_free(team);
-    return tap_done();
+    static const struct named_body tests[] = {{"blocks without a partner stay", all}};
+    return RUN_BODIES(argc, argv, tests, NULL);
 }

@@ -9,13 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tulle/tulle.h>
 
 #include "algo/matfun/dense/jacobi.h"
 #include "base/random.h"
 #include "body.h"
+#include "drawn.h"
 #include "drawn_array.h"
 #include "drawn_symmetric.h"
 #include "tap.h"
@@ -105,11 +105,6 @@ static tulle_status pairs_of(tulle_comm *comm, const struct system *s, const tul
     return status;
 }
 
-struct run {
-    uint64_t seed;
-    int64_t cases, from;
-};
-
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;
@@ -145,17 +140,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
-    struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
-        .cases = atoll(argv[4]),
-        .from = argc > 5 ? atoll(argv[5]) : 0};
-    tulle_team *team;
-    const tulle_team_options options = {.threads = 1};
-    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    const tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "seed %llu: eigenpairs are those of Jacobi's rotations: %s", (unsigned long long)run.seed,
-        status == TULLE_OK ? "all" : tulle_error_message());
-    tulle_team_free(team);
+    struct run run;
+    run_drawn(argc, argv, 1, body, "eigenpairs are those of Jacobi's rotations", &run);
     return tap_done();
 }

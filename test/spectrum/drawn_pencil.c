@@ -7,9 +7,9 @@
  */
 #include <float.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "body.h"
+#include "drawn.h"
 #include "drawn_array.h"
 #include "drawn_symmetric.h"
 #include "tap.h"
@@ -245,11 +245,6 @@ static tulle_status pairs_of(tulle_comm *comm, const struct pencil *p, double *v
     return status;
 }
 
-struct run {
-    uint64_t seed;
-    int64_t cases, from;
-};
-
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;
@@ -278,21 +273,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
-    struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
-        .cases = atoll(argv[4]),
-        .from = argc > 5 ? atoll(argv[5]) : 0};
-    tulle_team *team;
-    const tulle_team_options options = {.threads = 1};
+    struct run run;
     if (!tulle_direct_usable(NULL)) {
         skip("direct factors: %s", tulle_error_message());
         return tap_done();
     }
-    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    const tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "seed %llu: eigenpairs are those of Jacobi's rotations: %s", (unsigned long long)run.seed,
-        status == TULLE_OK ? "all" : tulle_error_message());
-    tulle_team_free(team);
+    run_drawn(argc, argv, 1, body, "eigenpairs are those of Jacobi's rotations", &run);
     return tap_done();
 }

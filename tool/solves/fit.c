@@ -61,8 +61,8 @@ tulle_status least_squares_needs(const struct iteration *s, const tulle_operand_
 }
 
 struct problem {
-    tulle_mat *A, *B, *X;
-    tulle_rows *rows;
+    struct streamed in;
+    tulle_mat *B, *X;
 };
 
 static tulle_status read_guess(struct iteration *s, tulle_comm *comm, const char *guess, const tulle_layout *layout,
@@ -128,8 +128,8 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct problem 
     tulle_status status = fitted && report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK)
-        status = p->A ? tulle_least_squares(p->A, p->B, p->X, &s->fitting, fitted)
-                      : tulle_least_squares_of_rows(p->rows, p->B, p->X, &s->fitting, fitted);
+        status = p->in.A ? tulle_least_squares(p->in.A, p->B, p->X, &s->fitting, fitted)
+                         : tulle_least_squares_of_rows(p->in.rows, p->B, p->X, &s->fitting, fitted);
     for (size_t c = 0; c < cols && fitted && report; c++) report[c] = common_report(&fitted[c]);
     if (status == TULLE_ERR_CONVERGENCE && tulle_comm_rank(comm) == 0)
         snprintf(s->failure, sizeof s->failure, "%s", tulle_error_message());
@@ -154,15 +154,9 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct problem 
 static tulle_status check(struct iteration *s, tulle_comm *comm, const struct problem *p)
 {
     double error = 0;
-    tulle_status status = p->A ? tulle_least_squares_check(p->A, p->B, p->X, &s->fitting, &error)
-                               : tulle_least_squares_check_rows(p->rows, p->B, p->X, &s->fitting, &error);
-    if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
-    if (tulle_comm_rank(comm) != 0) return TULLE_OK;
-    s->checked = 1;
-    s->passed = status == TULLE_OK;
-    s->error = error;
-    if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
-    return TULLE_OK;
+    tulle_status status = p->in.A ? tulle_least_squares_check(p->in.A, p->B, p->X, &s->fitting, &error)
+                                  : tulle_least_squares_check_rows(p->in.rows, p->B, p->X, &s->fitting, &error);
+    return note_check(s, comm, status, error);
 }
 
 tulle_status least_squares_body(tulle_comm *comm, void *arg)
@@ -171,23 +165,19 @@ tulle_status least_squares_body(tulle_comm *comm, void *arg)
     const char *operand = s->options->operand[0], *output = options_word(s->options, "output", NULL);
     const int lead = tulle_comm_rank(comm) == 0;
     char warnings[TULLE_WARNINGS_MAX] = "";
-    struct problem p = {.A = NULL};
+    struct problem p = {.X = NULL};
     tulle_gidx cols = 0;
     const double start = tulle_comm_seconds(comm);
-    tulle_status status = s->streaming.from_file
-                              ? streaming_open(comm, operand, &s->reading, &p.rows)
-                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &p.A);
+    tulle_status status = streaming_open(comm, operand, &s->reading, s->streaming.from_file, warnings, &p.in);
     if (status != TULLE_OK) return status;
-    const tulle_gidx m = p.A ? tulle_mat_rows(p.A) : tulle_rows_count(p.rows),
-                     n = p.A ? tulle_mat_cols(p.A) : tulle_rows_cols(p.rows);
-    const int64_t nnz = p.A ? tulle_mat_nnz(p.A) : tulle_rows_nnz(p.rows);
+    const tulle_gidx m = p.in.m, n = p.in.n;
     status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, m, "the matrix", &cols));
     if (status == TULLE_OK) status = read_vectors(s, comm, &p, m, n, cols, warnings);
-    if (lead) s->m = m, s->n = n, s->nnz = nnz, s->cols = cols, s->setup[0] = tulle_comm_seconds(comm) - start;
+    if (lead) s->m = m, s->n = n, s->nnz = p.in.nnz, s->cols = cols, s->setup[0] = tulle_comm_seconds(comm) - start;
     if (status == TULLE_OK) status = solve(s, comm, &p);
     const int ended = status == TULLE_OK || status == TULLE_ERR_CONVERGENCE;
-    if (ended && p.rows) {
-        tulle_status read = streaming_warnings(p.rows, warnings);
+    if (ended && p.in.rows) {
+        tulle_status read = streaming_warnings(p.in.rows, warnings);
         if (read != TULLE_OK) status = read;
     }
     if (lead) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
@@ -200,7 +190,7 @@ tulle_status least_squares_body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
     tulle_mat_free(p.X);
     tulle_mat_free(p.B);
-    tulle_mat_free(p.A);
-    tulle_rows_free(p.rows);
+    tulle_mat_free(p.in.A);
+    tulle_rows_free(p.in.rows);
     return TULLE_OK; /* the report says that it did not converge */
 }

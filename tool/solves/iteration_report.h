@@ -49,6 +49,9 @@ struct iteration {
 /* The `watch` of tulle_krylov_options; arg is the course. */
 void course_watch(void *arg, const tulle_krylov_step *step);
 
+/* Records the outcome of a check, of which the exit status reports one that was not passed. */
+tulle_status note_check(struct iteration *s, tulle_comm *comm, tulle_status status, double error);
+
 /* Columns that did not converge become nan. Collective. */
 tulle_status erase_failed(tulle_comm *comm, tulle_mat *X, const tulle_krylov_report *report);
 

@@ -10,11 +10,6 @@
         .name = "rhs", .kind = KIND_WORD, .argument = "FILE|ones|load|random:K", .fallback = "random",                 \
         .text = "the right-hand sides: a dense file, a column of ones, the load of a cantilever, or K random columns"  \
     }
-#define OPTION_SEED                                                                                                    \
-    {                                                                                                                  \
-        .name = "seed", .group = GROUP_EXPERIMENTS, .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0,      \
-        .high = INT32_MAX, .text = "of random right-hand sides"                                                        \
-    }
 
 /*
  * The number of columns of B, which must have `rows` rows, those of `whose`. Local; reads headers

@@ -35,8 +35,8 @@ struct pairs {
 
 /* The matrix, in memory or in a file. */
 struct matrix {
-    tulle_mat *A, *S; /* S: NULL: the identity */
-    tulle_rows *rows;
+    struct streamed in;
+    tulle_mat *S; /* NULL: the identity */
     tulle_stream *stream;
     tulle_operator op, M;
 };
@@ -61,14 +61,12 @@ static int factorised(const struct pairs *p)
 static tulle_status read_matrix(struct pairs *p, tulle_comm *comm, struct matrix *x, char *warnings)
 {
     const char *operand = p->options->operand[0];
-    tulle_status status = p->streaming.from_file
-                              ? streaming_open(comm, operand, &p->reading, &x->rows)
-                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &p->reading, warnings, &x->A);
+    tulle_status status = streaming_open(comm, operand, &p->reading, p->streaming.from_file, warnings, &x->in);
     if (status == TULLE_OK && p->options->noperands > 1)
         status = tulle_mat_load(comm, p->options->operand[1], NULL, TULLE_CSR, &p->reading, warnings, &x->S);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
-    p->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
-    p->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    p->n = x->in.m;
+    p->nnz = x->in.nnz;
     return status;
 }
 
@@ -77,20 +75,20 @@ static tulle_status make_operator(struct pairs *p, tulle_comm *comm, struct matr
 {
     if (factorised(p)) return TULLE_OK;
     if (!p->streamed) {
-        const tulle_status status = tulle_operator_of_mat(x->A, NULL, &x->op);
-        return status == TULLE_OK && p->lobpcg ? tulle_precond_new(x->A, p->precond, &p->preconditioning, &x->M)
+        const tulle_status status = tulle_operator_of_mat(x->in.A, NULL, &x->op);
+        return status == TULLE_OK && p->lobpcg ? tulle_precond_new(x->in.A, p->precond, &p->preconditioning, &x->M)
                                                : status;
     }
     enum { MOST = 64 };
     tulle_stream_options o = p->streaming.options;
-    const tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    const tulle_gidx n = x->in.m;
     const int pes = tulle_comm_size(comm), count = p->spectrum.count;
     tulle_status status = TULLE_OK;
     for (o.cols = count < MOST ? count : MOST;; o.cols = (o.cols + 1) / 2) {
         if (o.cols < p->spectrum.block) o.cols = p->spectrum.block;
         const double vectors = 2. * (double)o.cols * (double)(n / pes + 1) * (double)tulle_type_size(p->reading.type);
         o.reserve = tulle_spectrum_memory(&p->spectrum, n, n / pes + 1, p->reading.type, pes) + (size_t)vectors;
-        status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+        status = x->in.A ? tulle_stream_new(x->in.A, &o, &x->stream) : tulle_stream_of_rows(x->in.rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || o.cols == p->spectrum.block) break;
     }
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) p->plan = *tulle_stream_planned(x->stream);
@@ -108,7 +106,7 @@ static tulle_status make_vectors(
     int *owner = calloc((size_t)tiles + 1, sizeof *owner);
     tulle_status status = owner ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     for (int i = 0; status == TULLE_OK && i < tiles; i++) owner[i] = rows ? tulle_layout_owner(rows, i, 0) : i;
-    const tulle_layout_spec spec = {.m = rows ? x->op.n : tulle_mat_rows(x->A),
+    const tulle_layout_spec spec = {.m = rows ? x->op.n : tulle_mat_rows(x->in.A),
         .n = count,
         .tile_rows = tiles,
         .tile_cols = 1,
@@ -127,7 +125,7 @@ static tulle_status make_plan(const struct pairs *p, struct matrix *x, tulle_spe
 {
     *count = p->spectrum.count;
     if (p->lobpcg) return TULLE_OK;
-    const tulle_status status = factorised(p) ? tulle_spectrum_of_mat(x->A, x->S, &p->spectrum, plan)
+    const tulle_status status = factorised(p) ? tulle_spectrum_of_mat(x->in.A, x->S, &p->spectrum, plan)
                                               : tulle_spectrum_new(&x->op, &p->spectrum, plan);
     if (status == TULLE_OK) *count = tulle_spectrum_count(*plan);
     return status;
@@ -170,7 +168,7 @@ static tulle_status find(struct pairs *p, tulle_comm *comm, struct matrix *x)
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct pairs *p = arg;
-    struct matrix x = {.A = NULL};
+    struct matrix x = {.S = NULL};
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_status status = read_matrix(p, comm, &x, warnings);
     if (status == TULLE_OK) status = make_operator(p, comm, &x);
@@ -181,8 +179,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_operator_free(&x.op);
     tulle_stream_free(x.stream);
     tulle_mat_free(x.S);
-    tulle_mat_free(x.A);
-    tulle_rows_free(x.rows);
+    tulle_mat_free(x.in.A);
+    tulle_rows_free(x.in.rows);
     return TULLE_OK;
 }
 
@@ -422,15 +420,7 @@ static const struct option options[] = {{.name = "count",
         .low = 1,
         .high = 1000000,
         .text = "directions that are kept before a restart: at least K + 2 B; more of them take fewer passes"},
-    OPTION_OUTPUT("write the vectors, a column each"), OPTIONS_STREAMING,
-    {.name = "seed",
-        .group = GROUP_EXPERIMENTS,
-        .kind = KIND_INT,
-        .argument = "S",
-        .fallback = "1",
-        .low = 0,
-        .high = INT32_MAX,
-        .text = "of random directions"},
+    OPTION_OUTPUT("write the vectors, a column each"), OPTIONS_STREAMING, OPTION_SEED("of random directions"),
     OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY,
     OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 

@@ -7,15 +7,14 @@
 
 #include "outputs.h"
 #include "readers.h"
-#include "solves/iteration_report.h"
 #include "solves/fit.h"
+#include "solves/iteration_report.h"
 #include "solves/rhs.h"
 #include "verbs/permutation.h"
 
 /* The matrix, in memory or in a file, and its products. */
 struct system {
-    tulle_mat *A;
-    tulle_rows *rows;
+    struct streamed in;
     tulle_mat *diagonal; /* diagonal blocks of a matrix in a file */
     struct permutation permutation;
     tulle_stream *stream;
@@ -25,14 +24,12 @@ struct system {
 static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct system *x, char *warnings)
 {
     const char *operand = s->options->operand[0];
-    tulle_status status = s->streaming.from_file
-                              ? streaming_open(comm, operand, &s->reading, &x->rows)
-                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
-    if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
+    tulle_status status = streaming_open(comm, operand, &s->reading, s->streaming.from_file, warnings, &x->in);
+    if (status == TULLE_OK && x->in.A) status = permute_operand(s->options, &x->in.A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     s->ordered = x->permutation.ordered;
-    s->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
-    s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    s->n = x->in.m;
+    s->nnz = x->in.nnz;
     return status;
 }
 
@@ -55,7 +52,7 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
     int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG || s->solving.method == TULLE_KRYLOV_MINRES;
     tulle_status status;
     o.cols = !block || cols < 1 ? 1 : cols < most ? cols : most;
-    tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    tulle_gidx n = x->in.m;
     int pes = tulle_comm_size(comm);
     for (;; o.cols = (o.cols + 1) / 2) {
         size_t rows = (size_t)(n / pes + 1), value = tulle_type_size(s->reading.type);
@@ -63,7 +60,7 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
                     rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, made later */
         if (options_flag(s->options, "check"))
             o.reserve += (size_t)streaming_check_needs(s->streaming.from_file, 1, (double)n, (double)n);
-        status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+        status = x->in.A ? tulle_stream_new(x->in.A, &o, &x->stream) : tulle_stream_of_rows(x->in.rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
 }
@@ -71,7 +68,7 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
 static tulle_status make_operator(
     struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
 {
-    if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
+    if (!s->streamed) return tulle_operator_of_mat(x->in.A, NULL, op);
     tulle_status status = make_stream(s, comm, x, cols);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) s->plan = *tulle_stream_planned(x->stream);
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
@@ -82,10 +79,10 @@ static tulle_status make_precond(struct iteration *s, tulle_comm *comm, struct s
 {
     tulle_precond_options chosen = s->preconditioning;
     if (tulle_comm_rank(comm) == 0) chosen.report = &s->factored;
-    if (x->A) return tulle_precond_new(x->A, s->precond, &chosen, M);
+    if (x->in.A) return tulle_precond_new(x->in.A, s->precond, &chosen, M);
     if (s->precond == TULLE_PRECOND_NONE) return TULLE_OK;
     int block = s->precond == TULLE_PRECOND_JACOBI ? 1 : s->preconditioning.block;
-    tulle_status status = tulle_rows_diagonal(x->rows, block, &x->diagonal);
+    tulle_status status = tulle_rows_diagonal(x->in.rows, block, &x->diagonal);
     return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
 }
 
@@ -175,12 +172,8 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
     return status;
 }
 
-/* A residual above the tolerance is recorded, and the exit status reports it. */
-static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
+tulle_status note_check(struct iteration *s, tulle_comm *comm, tulle_status status, double error)
 {
-    double error = 0;
-    tulle_status status = x->stream ? tulle_stream_check_solve(x->stream, B, X, &s->solving, &error)
-                                    : tulle_krylov_check(x->A, B, X, &s->solving, &error);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
@@ -190,16 +183,24 @@ static tulle_status check(struct iteration *s, tulle_comm *comm, const struct sy
     return TULLE_OK;
 }
 
+static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
+{
+    double error = 0;
+    const tulle_status status = x->stream ? tulle_stream_check_solve(x->stream, B, X, &s->solving, &error)
+                                          : tulle_krylov_check(x->in.A, B, X, &s->solving, &error);
+    return note_check(s, comm, status, error);
+}
+
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct iteration *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
-    struct system x = {.A = NULL};
+    struct system x = {.stream = NULL};
     tulle_mat *B = NULL, *X = NULL;
     tulle_gidx cols = 0;
     tulle_status status = read_system(s, comm, &x, warnings);
-    tulle_gidx n = status != TULLE_OK ? 0 : x.A ? tulle_mat_rows(x.A) : tulle_rows_count(x.rows);
+    tulle_gidx n = status != TULLE_OK ? 0 : x.in.m;
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, n, "the matrix", &cols));
     if (status == TULLE_OK) status = make_operators(s, comm, &x, cols);
@@ -209,8 +210,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         s->cols = cols;
     }
     if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
-    if (x.rows && (status == TULLE_OK || status == TULLE_ERR_CONVERGENCE)) {
-        tulle_status read = streaming_warnings(x.rows, warnings);
+    if (x.in.rows && (status == TULLE_OK || status == TULLE_ERR_CONVERGENCE)) {
+        tulle_status read = streaming_warnings(x.in.rows, warnings);
         if (read != TULLE_OK) status = read;
         if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     }
@@ -226,8 +227,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     tulle_mat_free(X);
     tulle_mat_free(B);
-    tulle_mat_free(x.A);
-    tulle_rows_free(x.rows);
+    tulle_mat_free(x.in.A);
+    tulle_rows_free(x.in.rows);
     return TULLE_OK; /* the report says that it did not converge */
 }
 
@@ -430,9 +431,9 @@ static const struct option options[] = {OPTION_RHS,
     {.name = "partial",
         .kind = KIND_FLAG,
         .text = "with -o: write X if some columns did not converge, too, with nan in these; the exit status is 1"},
-    OPTION_TRACE, OPTIONS_STREAMING, OPTION_PERMUTE, OPTION_SEED, OPTION_JSON("print one JSON object"), OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_TRACE, OPTIONS_STREAMING, OPTION_PERMUTE, OPTION_SEED("of random right-hand sides"),
+    OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY,
+    OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_solve = {
     .name = "solve",

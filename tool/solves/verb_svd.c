@@ -90,25 +90,20 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct triplets *t = arg;
     const char *operand = t->options->operand[0];
-    tulle_mat *A = NULL;
-    tulle_rows *rows = NULL;
+    struct streamed in;
     tulle_svd *plan = NULL;
     char warnings[TULLE_WARNINGS_MAX] = "";
-    tulle_status status = t->from_file ? streaming_open(comm, operand, &t->reading, &rows)
-                                       : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &t->reading, warnings, &A);
+    tulle_status status = streaming_open(comm, operand, &t->reading, t->from_file, warnings, &in);
     if (status != TULLE_OK) return status;
-    const tulle_gidx m = A ? tulle_mat_rows(A) : tulle_rows_count(rows),
-                     n = A ? tulle_mat_cols(A) : tulle_rows_cols(rows);
-    const int64_t nnz = A ? tulle_mat_nnz(A) : tulle_rows_nnz(rows);
-    if (tulle_comm_rank(comm) == 0) t->m = m, t->n = n, t->nnz = nnz;
-    status = A ? tulle_svd_new(A, &t->svd, &plan) : tulle_svd_of_rows(rows, &t->svd, &plan);
-    if (status == TULLE_OK) status = find(t, comm, plan, m, n);
-    if (status == TULLE_OK && rows) status = streaming_warnings(rows, warnings);
+    if (tulle_comm_rank(comm) == 0) t->m = in.m, t->n = in.n, t->nnz = in.nnz;
+    status = in.A ? tulle_svd_new(in.A, &t->svd, &plan) : tulle_svd_of_rows(in.rows, &t->svd, &plan);
+    if (status == TULLE_OK) status = find(t, comm, plan, in.m, in.n);
+    if (status == TULLE_OK && in.rows) status = streaming_warnings(in.rows, warnings);
     if (status != TULLE_OK) return status;
     if (tulle_comm_rank(comm) == 0) memcpy(t->warnings, warnings, sizeof t->warnings);
     tulle_svd_free(plan);
-    tulle_rows_free(rows);
-    tulle_mat_free(A);
+    tulle_rows_free(in.rows);
+    tulle_mat_free(in.A);
     return TULLE_OK;
 }
 
@@ -337,16 +332,8 @@ static tulle_status run_pca(const struct options *options)
             .low = 1,                                                                                                  \
             .high = 1000000,                                                                                           \
             .text = "directions that are kept before a restart: at least K + 2 B"},                                    \
-        {.name = "seed",                                                                                               \
-            .group = GROUP_EXPERIMENTS,                                                                                \
-            .kind = KIND_INT,                                                                                          \
-            .argument = "S",                                                                                           \
-            .fallback = "1",                                                                                           \
-            .low = 0,                                                                                                  \
-            .high = INT32_MAX,                                                                                         \
-            .text = "of random directions"},                                                                           \
-        OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY,     \
-        OPTIONS_READING, OPTION_QUIET, OPTION_HELP,                                                                    \
+        OPTION_SEED("of random directions"), OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM,            \
+        OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,                        \
     {                                                                                                                  \
         .name = NULL                                                                                                   \
     }

@@ -416,7 +416,7 @@ static const struct option options[] = {
         .letter = 'c',
         .kind = KIND_FLAG,
         .text = "check each result by its residual, and by its solution if that is known"},
-    OPTION_OUTPUT("write X of the last method"), OPTION_TRACE, OPTION_SEED,
+    OPTION_OUTPUT("write X of the last method"), OPTION_TRACE, OPTION_SEED("of random right-hand sides"),
     OPTION_JSON("print one JSON object a line and method"), OPTION_WIDE, OPTION_PES, OPTION_COMM, OPTION_THREADS,
     OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 

@@ -47,11 +47,19 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
         p->transfer, p->compute, p->seconds);
 }
 
-tulle_status streaming_open(tulle_comm *comm, const char *operand, const tulle_read_options *reading, tulle_rows **rows)
+tulle_status streaming_open(tulle_comm *comm, const char *operand, const tulle_read_options *reading, int from_file,
+    char *warnings, struct streamed *x)
 {
-    tulle_status status = tulle_rows_open(comm, operand, rows);
-    if (status == TULLE_OK) status = tulle_rows_set_type(*rows, reading->type); /* the same on all PEs */
-    return status == TULLE_OK ? tulle_rows_set_finite(*rows, reading->finite_only) : status;
+    *x = (struct streamed){.A = NULL};
+    tulle_status status = from_file ? tulle_rows_open(comm, operand, &x->rows)
+                                    : tulle_mat_load(comm, operand, NULL, TULLE_CSR, reading, warnings, &x->A);
+    if (status == TULLE_OK && x->rows) status = tulle_rows_set_type(x->rows, reading->type); /* the same on all PEs */
+    if (status == TULLE_OK && x->rows) status = tulle_rows_set_finite(x->rows, reading->finite_only);
+    if (status != TULLE_OK) return status;
+    x->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    x->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
+    x->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    return TULLE_OK;
 }
 
 tulle_status streaming_warnings(tulle_rows *rows, char *warnings)

@@ -66,9 +66,20 @@ tulle_status streaming_options(const struct options *options, struct streaming *
 /* Prints members of a JSON object, each after a comma. */
 void streaming_json(const tulle_stream_plan *plan, FILE *file);
 
-/* Collective: opens a file for streaming, with vectors of this type, and values checked as asked. */
-tulle_status streaming_open(
-    tulle_comm *comm, const char *operand, const tulle_read_options *reading, tulle_rows **rows);
+/* A matrix in memory, or as the rows of a file; the other is NULL. */
+struct streamed {
+    tulle_mat *A;
+    tulle_rows *rows;
+    tulle_gidx m, n;
+    int64_t nnz;
+};
+
+/*
+ * Collective: loads A, or opens its file for streaming, with vectors of this type, and values checked as asked.
+ * Warnings are those of a load.
+ */
+tulle_status streaming_open(tulle_comm *comm, const char *operand, const tulle_read_options *reading, int from_file,
+    char *warnings, struct streamed *opened);
 
 /* Appends the warnings about values that products have read. Collective; on every PE. */
 tulle_status streaming_warnings(tulle_rows *rows, char *warnings);

@@ -51,8 +51,8 @@ struct setting {
 /* ---- on each PE ---- */
 
 struct vectors {
-    tulle_mat *A, *X, *Y;
-    tulle_rows *rows;
+    struct streamed in;
+    tulle_mat *X, *Y;
     struct permutation permutation;
     tulle_stream *stream;
     tulle_stream_plan last; /* of this PE, in the previous run */
@@ -61,16 +61,14 @@ struct vectors {
 static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vectors *x, char *warnings)
 {
     const char *operand = s->options->operand[0];
-    tulle_status status = s->streaming.from_file
-                              ? streaming_open(comm, operand, &s->reading, &x->rows)
-                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
-    if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
+    tulle_status status = streaming_open(comm, operand, &s->reading, s->streaming.from_file, warnings, &x->in);
+    if (status == TULLE_OK && x->in.A) status = permute_operand(s->options, &x->in.A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     s->ordered = x->permutation.ordered;
-    s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
-    s->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
-    s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
-    if (x->rows) snprintf(s->mode, sizeof s->mode, "%s", tulle_rows_mode(x->rows));
+    s->m = x->in.m;
+    s->n = x->in.n;
+    s->nnz = x->in.nnz;
+    if (x->in.rows) snprintf(s->mode, sizeof s->mode, "%s", tulle_rows_mode(x->in.rows));
     return TULLE_OK;
 }
 
@@ -90,8 +88,8 @@ static tulle_status make_x(
 static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, struct vectors *x, char *warnings)
 {
     const tulle_layout *rows = tulle_stream_layout(x->stream);
-    tulle_gidx n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
-    tulle_type type = x->A ? tulle_mat_type(x->A) : tulle_rows_type(x->rows);
+    tulle_gidx n = x->in.n;
+    tulle_type type = x->in.A ? tulle_mat_type(x->in.A) : tulle_rows_type(x->in.rows);
     tulle_layout *lx = NULL, *ly = NULL;
     int size = tulle_comm_size(comm), tiles = tulle_layout_tile_rows(rows);
     int *owner = malloc((size_t)tiles * sizeof *owner + 1);
@@ -167,14 +165,14 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vect
     o.no_overlap = !run->overlap;
     /* after other settings: chooses a number that is comparable, for a matrix that does not fit */
     if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
-    tulle_gidx rows =
-        x->A ? tulle_mat_rows(x->A) + tulle_mat_cols(x->A) : tulle_rows_count(x->rows) + tulle_rows_cols(x->rows);
+    tulle_gidx rows = x->in.m + x->in.n;
     o.reserve =
         (size_t)(rows / tulle_comm_size(comm) + 2) * (size_t)o.cols * tulle_type_size(s->reading.type); /* X, Y */
     if (options_flag(s->options, "check"))
         o.reserve +=
             (size_t)streaming_check_needs(s->streaming.from_file, (double)o.cols, (double)rows, (double)rows / 2);
-    tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+    tulle_status status =
+        x->in.A ? tulle_stream_new(x->in.A, &o, &x->stream) : tulle_stream_of_rows(x->in.rows, &o, &x->stream);
     if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
         if (tulle_comm_rank(comm) == 0) snprintf(run->skipped, sizeof run->skipped, "%s", tulle_error_message());
         return TULLE_OK;
@@ -199,14 +197,14 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vect
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct setting *s = arg;
-    struct vectors x = {.A = NULL};
+    struct vectors x = {.stream = NULL};
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_status status = open_source(s, comm, &x, warnings);
     for (int r = 0; r < s->nruns && status == TULLE_OK; r++) {
         char again[TULLE_WARNINGS_MAX] = ""; /* of X, which each run loads */
         status = stream_once(s, comm, &x, &s->run[r], r ? again : warnings);
     }
-    if (status == TULLE_OK && x.rows) status = streaming_warnings(x.rows, warnings);
+    if (status == TULLE_OK && x.in.rows) status = streaming_warnings(x.in.rows, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     permutation_free(&x.permutation);
     return status;
@@ -461,17 +459,9 @@ static const struct option options[] = {{.name = "cols",
         .letter = 'c',
         .kind = KIND_FLAG,
         .text = "verify Y independently; for a file with the whole matrix in memory"},
-    {.name = "seed",
-        .group = GROUP_EXPERIMENTS,
-        .kind = KIND_INT,
-        .argument = "S",
-        .fallback = "1",
-        .low = 0,
-        .high = INT32_MAX,
-        .text = "of a random X"},
-    OPTION_OUTPUT("write Y"), OPTION_JSON("print one JSON object"), OPTION_TRACE, OPTION_PES, OPTION_COMM,
-    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_SEED("of a random X"), OPTION_OUTPUT("write Y"), OPTION_JSON("print one JSON object"), OPTION_TRACE,
+    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET,
+    OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_stream = {
     .name = "stream",

@@ -54,7 +54,7 @@ bool tulle_direct_usable(const char *library)
 /* ---- from the library ---- */
 
 /* A row of a CSR tile without entries has no arrays. */
-static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
+static tulle_status read_tile(const tulle_tile *A, tulle__factor_columns *to)
 {
     TULLE_CALL(tulle__alloc_zero((size_t)A->m + 1, sizeof *to->ptr, "the matrix for a direct solver", &to->ptr));
     TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *to->row, "the matrix for a direct solver", &to->row));
@@ -73,7 +73,7 @@ static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
  * diagonal if its ones are not stored.
  */
 static tulle_status fill(
-    tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
+    tulle_mat *F, const tulle__factor_columns *from, int unit, const tulle__direct_work *work, enum kind k)
 {
     tulle_own_tile tile;
     TULLE__SCOPED int64_t *next = NULL;
@@ -100,12 +100,12 @@ static tulle_status fill(
     return TULLE_OK;
 }
 
-static void columns_fini(tulle__columns *columns)
+static void columns_fini(tulle__factor_columns *columns)
 {
     tulle__free(columns->ptr);
     tulle__free(columns->row);
     tulle__free(columns->val);
-    *columns = (tulle__columns){.ptr = NULL};
+    *columns = (tulle__factor_columns){.ptr = NULL};
 }
 
 /*
@@ -195,8 +195,8 @@ static void drop_owned(tulle__owned *object)
 static tulle_status prepare(tulle_comm *comm, tulle_gidx n, enum kind kind, struct direct **out)
 {
     struct direct *d = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *d, "factors", &d);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *d, "factors", &d));
     *out = d;
     d->comm = comm;
     d->factors.n = n;

@@ -113,16 +113,8 @@ static void note_pivot(tulle__eliminator *w, int64_t row, double pivot, tulle__b
     if (code < w->bad) w->bad = code;
 }
 
-#define T float
-#define NAME(x) x##_f32
-#include "algo/factor/eliminate_rows.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
-#include "algo/factor/eliminate_rows.h"
-#undef T
-#undef NAME
+#define TEMPLATE "algo/factor/eliminate_rows.h"
+#include "kernel/both_types.h"
 
 typedef void (*row_body)(tulle__elimination *e, tulle__eliminator *w, int worker, int t, int64_t i);
 

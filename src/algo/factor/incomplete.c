@@ -150,8 +150,7 @@ static tulle_status find_workers(struct factoring *f)
     if (status == TULLE_OK) status = publish_words(f, (int)least, &reached);
     int64_t all = reached;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all);
-    status = tulle_comm_agree(comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
     f->shared = all || comm->size == 1;
     f->here = f->shared || comm->rank == 0;
     f->e.pool = context->pool;

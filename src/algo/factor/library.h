@@ -12,18 +12,18 @@
 #include "base/module/module.h"
 
 /* Columns, with rows in any order. */
-typedef struct tulle__columns {
+typedef struct tulle__factor_columns {
     int64_t *ptr, *row; /* [n + 1], [ptr[n]] */
     double *val;
-} tulle__columns;
+} tulle__factor_columns;
 
 typedef struct tulle__direct_work {
-    int64_t n;        /* at least 1 */
-    tulle__columns A; /* rows ascend; Cholesky reads the upper triangle only */
+    int64_t n;               /* at least 1 */
+    tulle__factor_columns A; /* rows ascend; Cholesky reads the upper triangle only */
     tulle_elimination elimination;
     double threshold;
     /* out, NULL before: as in direct.h, with the ones of L stored */
-    tulle__columns L, U;
+    tulle__factor_columns L, U;
     int64_t *row, *col;
     double *scale;
 } tulle__direct_work;

@@ -29,7 +29,7 @@ struct operand {
     const tulle_cyclic_part *part;
     tulle_op op;
     const void *val;
-    tulle__axis outer, inner; /* of rows and columns of op(A), or of columns and rows of op(B) */
+    tulle__cyclic_axis outer, inner; /* of rows and columns of op(A), or of columns and rows of op(B) */
     tulle_gidx outer_first, inner_first;
     tulle_gidx outer_n, inner_n;
     tulle_mat *mat; /* A' or B' */
@@ -56,7 +56,7 @@ struct gemm {
     struct operand a, b;
     const tulle_cyclic_part *c;
     void *C;                         /* the first own element of the part; NULL: none */
-    tulle__axis rows, cols;          /* of C */
+    tulle__cyclic_axis rows, cols;   /* of C */
     tulle__spans row_map, col_map;   /* of C's rows and columns */
     tulle__spans inner_map;          /* by class */
     tulle_gidx *row_cut, *col_cut;   /* [parts + 1] */
@@ -110,7 +110,7 @@ static tulle_status check(const char *function, const struct gemm *g, const void
 
 static tulle_status order_indices(struct gemm *g)
 {
-    const tulle__axis *a = &g->a.inner, *b = &g->b.inner;
+    const tulle__cyclic_axis *a = &g->a.inner, *b = &g->b.inner;
     int classes = a->parts * b->parts;
     tulle_gidx k = g->a.inner_n;
     TULLE_CALL(tulle__alloc((size_t)g->rows.parts + 1, sizeof *g->row_cut, "cuts", &g->row_cut));

@@ -120,9 +120,9 @@ tulle_status tulle_gemm_grid_of(tulle_gidx m, tulle_gidx n, tulle_gidx k, tulle_
     TULLE_CALL(check(&s, pes));
     if (rows < 1 || cols < 1 || layers < 1 || (__int128)rows * cols * layers > pes)
         return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", rows, cols, layers, pes);
-    tulle_status status = make(&s, pes, rows, cols, layers, grid);
-    if (status == TULLE_OK) grid->most = most_of(&s, grid);
-    return status;
+    TULLE_CALL(make(&s, pes, rows, cols, layers, grid));
+    grid->most = most_of(&s, grid);
+    return TULLE_OK;
 }
 
 static int at_most(int64_t n, int pes)

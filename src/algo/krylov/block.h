@@ -20,10 +20,10 @@ typedef struct tulle__block_vectors {
 } tulle__block_vectors;
 
 /* Directions set aside, and their products: columns at .. at + count - 1 of former vectors. */
-typedef struct tulle__kept_directions {
+typedef struct tulle__former_directions {
     tulle__vector D, AD;
     int ld, at, count;
-} tulle__kept_directions;
+} tulle__former_directions;
 
 typedef struct tulle__block_column {
     double scale;       /* b and x are divided by it */
@@ -49,9 +49,9 @@ typedef struct tulle__block {
     const tulle_operator *A, *M;
     const tulle_krylov_options *options;
     tulle__multi multi;
-    struct tulle__home *home; /* home.h: a device that vectors lie on while the method runs; or NULL */
+    struct tulle__resident_vectors *resident; /* vectors on a device, while the method runs; or NULL */
     tulle__block_vectors vectors;
-    tulle__kept_directions kept[TULLE__BLOCK_LEVELS];
+    tulle__former_directions former[TULLE__BLOCK_LEVELS];
     int nkept;
     tulle__block_small *small;
     const tulle_mat *B;
@@ -128,13 +128,13 @@ void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors);
  * x and the vectors go to the operator's device, if it has one with room for them; nothing but x is
  * copied. Or they come back, and stay on the host from now on. Collective, agreed.
  */
-tulle_status tulle__block_go_home(tulle__block *b);
+tulle_status tulle__block_enter_device(tulle__block *b);
 
 /*
- * Moves to vectors of another width: P, T as Q, and, if `kept` is not NULL, V; the former `in` and
+ * Moves to vectors of another width: P, T as Q, and, if `former` is not NULL, V; the former `in` and
  * `out` then stay in it. Collective, agreed.
  */
-tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_directions *kept);
+tulle_status tulle__block_move(tulle__block *b, int width, tulle__former_directions *former);
 
 /*
  * Narrows the block: if at least half of the directions have no column left, sets them aside (see

@@ -57,7 +57,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/columns/rhs_by_column.h"
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3, RESTARTS = 3 };
@@ -69,9 +69,9 @@ static tulle_status read_b(tulle__block *b, int count, const tulle_gidx *from, c
 {
     const tulle__block_vectors *p = &b->vectors;
     tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
-    if (!b->home) return TULLE_OK;
+    if (!b->resident) return TULLE_OK;
     size_t bytes = (size_t)(b->multi.space.rows * p->ld) * tulle_type_size(b->multi.space.type);
-    return tulle_comm_agree(b->comm, tulle__home_send(b->home, p->rest.val, bytes));
+    return tulle_comm_agree(b->comm, tulle__resident_send(b->resident, p->rest.val, bytes));
 }
 
 /* T = B - A X for the columns of a list, with their norms; P is not changed. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/decimal.h"
 
 /* ---- operators ---- */
@@ -14,8 +14,9 @@ tulle_status tulle__block_product(tulle__block *b)
     int64_t start = tulle__now(b->comm);
     const tulle__block_vectors *p = &b->vectors;
     tulle_status status;
-    if (b->home) {
-        tulle__device_place x = tulle__home_place(b->home, p->in.val), y = tulle__home_place(b->home, p->out.val);
+    if (b->resident) {
+        tulle__device_place x = tulle__resident_place(b->resident, p->in.val),
+                            y = tulle__resident_place(b->resident, p->out.val);
         status = tulle__resident_of(b->A)->apply(p->bound_A, &x, &y);
     } else
         status = b->A->apply(p->bound_A);
@@ -28,8 +29,9 @@ tulle_status tulle__block_precondition(tulle__block *b)
     int64_t start = tulle__now(b->comm);
     const tulle__block_vectors *p = &b->vectors;
     tulle_status status = TULLE_OK;
-    if (b->M && b->home) {
-        tulle__device_place x = tulle__home_place(b->home, p->rest.val), y = tulle__home_place(b->home, p->pre.val);
+    if (b->M && b->resident) {
+        tulle__device_place x = tulle__resident_place(b->resident, p->rest.val),
+                            y = tulle__resident_place(b->resident, p->pre.val);
         status = tulle__resident_of(b->M)->apply(p->bound_M, &x, &y);
     } else if (b->M)
         status = b->M->apply(p->bound_M);
@@ -60,7 +62,7 @@ void tulle__block_report(const tulle__block *b, int j)
         .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
         .width = b->m ? b->m : tulle__block_active(b),
         .active = tulle__block_active(b),
-        .x = b->home ? NULL : b->x + (size_t)j * tulle_type_size(b->multi.space.type),
+        .x = b->resident ? NULL : b->x + (size_t)j * tulle_type_size(b->multi.space.type),
         .stride = b->columns,
         .scale = c->scale};
     if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);

@@ -8,7 +8,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/columns/rhs_by_column.h"
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 #include "tile/element.h"
 
@@ -111,10 +111,10 @@ static tulle_status report_totals(const tulle__block *b, tulle_krylov_report *re
 static void fini(tulle__block *b)
 {
     tulle__block_vectors_free(b, &b->vectors);
-    tulle__home_close(b->home);
+    tulle__resident_close(b->resident);
     for (int l = 0; l < b->nkept; l++) {
-        tulle_mat_free(b->kept[l].D.mat);
-        tulle_mat_free(b->kept[l].AD.mat);
+        tulle_mat_free(b->former[l].D.mat);
+        tulle_mat_free(b->former[l].AD.mat);
     }
     tulle__multi_fini(&b->multi);
     tulle__free(b->small);
@@ -138,7 +138,7 @@ out:
 static tulle_status fetch_x(tulle__block *b)
 {
     size_t bytes = (size_t)(b->multi.space.rows * b->columns) * tulle_type_size(b->multi.space.type);
-    return tulle_comm_agree(b->comm, tulle__home_fetch(b->home, b->x, bytes));
+    return tulle_comm_agree(b->comm, tulle__resident_fetch(b->resident, b->x, bytes));
 }
 
 /* Writes a column, and judges it as it is then. Collective, agreed. */
@@ -170,9 +170,9 @@ static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_repo
     b->deflated_at = -1;
     TULLE_TRY(init(b));
     TULLE_TRY(begin_columns(b, X));
-    TULLE_TRY(tulle__block_go_home(b));
+    TULLE_TRY(tulle__block_enter_device(b));
     TULLE_TRY(tulle__block_cg(b, !b->options->guess));
-    if (b->home) TULLE_TRY(fetch_x(b));
+    if (b->resident) TULLE_TRY(fetch_x(b));
     for (int j = 0; j < b->columns; j++) TULLE_TRY(return_column(b, j, X));
     TULLE_TRY(report_totals(b, report));
     if (*b->why && !*failed)

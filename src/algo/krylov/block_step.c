@@ -115,13 +115,13 @@ static void continue_directions(tulle__block *b, int computed, int q, int r)
             for (int k = 0; k < r; k++) s->A[i][k] = s->S[k][i];
     }
     for (int l = 0; l < b->nkept; l++) {
-        const tulle__kept_directions *kept = &b->kept[l];
-        const char *D = kept->D.val;
-        tulle__small_product(kept->count, b->t, r, s->K[l], s->N, s->B);
-        tulle__small_solve(kept->count, s->L[l], r, s->B);
-        tulle__small_copy(kept->count, r, s->B, s->K[l]);
-        if (D) D += (size_t)kept->at * size;
-        term[count++] = (tulle__multi_term){D, kept->ld, kept->count, r, -1, s->K[l]};
+        const tulle__former_directions *former = &b->former[l];
+        const char *D = former->D.val;
+        tulle__small_product(former->count, b->t, r, s->K[l], s->N, s->B);
+        tulle__small_solve(former->count, s->L[l], r, s->B);
+        tulle__small_copy(former->count, r, s->B, s->K[l]);
+        if (D) D += (size_t)former->at * size;
+        term[count++] = (tulle__multi_term){D, former->ld, former->count, r, -1, s->K[l]};
     }
     tulle__multi_tsmm(&b->multi, count, term, p->ld, 0, p->in.val, p->ld);
     b->m = r;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 
 tulle_status tulle__vector_new(const tulle_operator *A, int width, tulle__vector *v)
@@ -28,58 +28,59 @@ static size_t bytes_of(const tulle__block *b, int columns)
     return (size_t)(b->multi.space.rows * columns) * tulle_type_size(b->multi.space.type);
 }
 
-tulle_status tulle__block_go_home(tulle__block *b)
+tulle_status tulle__block_enter_device(tulle__block *b)
 {
     tulle_status status;
     const tulle__space *space = &b->multi.space;
     const tulle__block_vectors *p = &b->vectors;
     size_t panel = bytes_of(b, p->ld);
-    const tulle__home_range range[] = {{b->x, bytes_of(b, b->columns), NULL}, {p->in.val, panel, NULL},
+    const tulle__resident_range range[] = {{b->x, bytes_of(b, b->columns), NULL}, {p->in.val, panel, NULL},
         {p->out.val, panel, NULL}, {p->rest.val, panel, NULL}, {p->pre.val, panel, NULL}};
-    const tulle__home_rows own = {space->type, space->first, space->rows, space->block};
-    TULLE_TRY(tulle__home_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->home));
-    if (!b->home) return TULLE_OK;
-    status = tulle__multi_enter(&b->multi, b->home, b->columns);
+    const tulle__resident_rows own = {space->type, space->first, space->rows, space->block};
+    TULLE_TRY(tulle__resident_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->resident));
+    if (!b->resident) return TULLE_OK;
+    status = tulle__multi_enter(&b->multi, b->resident, b->columns);
     int64_t here = status == TULLE_OK;
-    if (status == TULLE_OK) status = tulle__home_send(b->home, b->x, bytes_of(b, b->columns));
+    if (status == TULLE_OK) status = tulle__resident_send(b->resident, b->x, bytes_of(b, b->columns));
     if (status == TULLE_ERR_LIMIT) status = TULLE_OK;
     TULLE_TRY(tulle_comm_agree(b->comm, status));
     TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
     if (here) return TULLE_OK;
     (void)tulle__multi_enter(&b->multi, NULL, 0);
-    tulle__home_close(b->home);
-    b->home = NULL;
+    tulle__resident_close(b->resident);
+    b->resident = NULL;
 out:
     return status;
 }
 
-static tulle_status block_leave_home(tulle__block *b)
+static tulle_status leave_device(tulle__block *b)
 {
-    if (!b->home) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(b->comm, tulle__home_fetch_all(b->home));
+    if (!b->resident) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(b->comm, tulle__resident_fetch_all(b->resident));
     (void)tulle__multi_enter(&b->multi, NULL, 0);
-    tulle__home_close(b->home);
-    b->home = NULL;
+    tulle__resident_close(b->resident);
+    b->resident = NULL;
     return status;
 }
 
 /* A PE without room sends all back to the host. Agreed. */
-static tulle_status stay_home(tulle__block *b, tulle_status status)
+static tulle_status stay_resident(tulle__block *b, tulle_status status)
 {
     int64_t here = status == TULLE_OK;
     if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
     status = tulle_comm_agree(b->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here));
-    return status == TULLE_OK && !here ? block_leave_home(b) : status;
+    return status == TULLE_OK && !here ? leave_device(b) : status;
 }
 
 static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p)
 {
     const void *const val[] = {p->in.val, p->out.val, p->rest.val, p->pre.val};
     tulle_status status = TULLE_OK;
-    if (!b->home) return TULLE_OK;
-    for (int v = 0; status == TULLE_OK && v < 4; v++) status = tulle__home_add(b->home, val[v], bytes_of(b, p->ld));
-    return stay_home(b, status);
+    if (!b->resident) return TULLE_OK;
+    for (int v = 0; status == TULLE_OK && v < 4; v++)
+        status = tulle__resident_add(b->resident, val[v], bytes_of(b, p->ld));
+    return stay_resident(b, status);
 }
 
 /* ---- vectors ---- */
@@ -99,9 +100,9 @@ tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_v
 void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
 {
     const void *const val[] = {vectors->in.val, vectors->out.val, vectors->rest.val, vectors->pre.val};
-    for (int v = 0; b->home && v < 4; v++) tulle__home_drop(b->home, val[v]);
-    if (b->home && vectors->bound_M && b->home->bound_M == vectors->bound_M)
-        (void)tulle__home_enter(b->home, NULL, NULL);
+    for (int v = 0; b->resident && v < 4; v++) tulle__resident_drop(b->resident, val[v]);
+    if (b->resident && vectors->bound_M && b->resident->bound_M == vectors->bound_M)
+        (void)tulle__resident_enter(b->resident, NULL, NULL);
     if (vectors->bound_M) b->M->unbind(vectors->bound_M);
     if (vectors->bound_A) b->A->unbind(vectors->bound_A);
     tulle_mat_free(vectors->pre.mat);
@@ -111,7 +112,7 @@ void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
     *vectors = (tulle__block_vectors){.ld = 0};
 }
 
-tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_directions *kept)
+tulle_status tulle__block_move(tulle__block *b, int width, tulle__former_directions *former)
 {
     tulle__block_vectors next = {.ld = 0}, *p = &b->vectors, before = *p;
     int q = b->t ? b->m : 0;
@@ -124,24 +125,24 @@ tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_direction
                       T = {p->rest.val, p->ld, b->t, q, 1, b->small->N};
     tulle__multi_tsmm(&b->multi, 1, &P, width, 0, next.in.val, width);
     tulle__multi_tsmm(&b->multi, 1, &T, width, 0, next.rest.val, width);
-    if (kept) {
+    if (former) {
         tulle__multi_tsmm(&b->multi, 1, &V, width, 0, next.out.val, width);
-        *kept = (tulle__kept_directions){.D = p->in, .AD = p->out, .ld = p->ld};
+        *former = (tulle__former_directions){.D = p->in, .AD = p->out, .ld = p->ld};
         before.in = before.out = (tulle__vector){NULL, NULL};
     }
     tulle__block_vectors_free(b, &before);
     *p = next;
     b->t = q;
     tulle__small_identity(q, b->small->N);
-    return b->home && b->M ? stay_home(b, tulle__home_enter(b->home, b->M, p->bound_M)) : TULLE_OK;
+    return b->resident && b->M ? stay_resident(b, tulle__resident_enter(b->resident, b->M, p->bound_M)) : TULLE_OK;
 }
 
 void tulle__block_forget(tulle__block *b)
 {
     for (int l = 0; l < b->nkept; l++) {
-        const tulle__vector *const of[] = {&b->kept[l].D, &b->kept[l].AD};
+        const tulle__vector *const of[] = {&b->former[l].D, &b->former[l].AD};
         for (int v = 0; v < 2; v++) {
-            if (b->home) tulle__home_drop(b->home, of[v]->val);
+            if (b->resident) tulle__resident_drop(b->resident, of[v]->val);
             tulle_mat_free(of[v]->mat);
         }
     }
@@ -188,9 +189,9 @@ tulle_status tulle__block_narrow(tulle__block *b)
     tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
     tulle__multi_tsmm(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
     b->m = a;
-    TULLE_CALL(tulle__block_move(b, a, &b->kept[level]));
-    b->kept[level].at = a;
-    b->kept[level].count = d;
+    TULLE_CALL(tulle__block_move(b, a, &b->former[level]));
+    b->former[level].at = a;
+    b->former[level].count = d;
     b->nkept++;
     return TULLE_OK;
 }

@@ -53,9 +53,9 @@ static tulle_status step_length(struct cg *cg, double *alpha)
 static tulle_status replace_residual(struct cg *cg)
 {
     tulle__krylov *k = cg->k;
-    tulle__space_scale(&k->space, 1, cg->p, k->keep);
+    tulle__space_scale(&k->space, 1, cg->p, k->stored);
     tulle_status status = tulle__krylov_residual(k, 0, cg->r);
-    tulle__space_scale(&k->space, 1, k->keep, cg->p);
+    tulle__space_scale(&k->space, 1, k->stored, cg->p);
     cg->replaced = k->iteration;
     return status;
 }

@@ -3,8 +3,8 @@
 #include <tulle/trisolve.h>
 
 #include "algo/krylov/gathered_solve.h"
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/precond.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "algo/trisolve/device/triangle_there.h"
 #include "base/error.h"
 #include "mat/mat.h"

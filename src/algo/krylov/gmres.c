@@ -75,7 +75,7 @@ static double *column(const struct gmres *s, double *of, int j)
 static tulle_status expand(struct gmres *s, int j)
 {
     tulle__krylov *k = s->k;
-    tulle__space_scale(&k->space, 1, tulle__krylov_kept(k, j), k->M ? k->rest.val : k->in.val);
+    tulle__space_scale(&k->space, 1, tulle__krylov_basis(k, j), k->M ? k->rest.val : k->in.val);
     tulle_status status = k->M ? tulle__krylov_precondition(k) : TULLE_OK;
     return status == TULLE_OK ? tulle__krylov_product(k) : status;
 }
@@ -119,7 +119,7 @@ static tulle_status meet(struct gmres *s, int j, const void *u, const void *w)
 {
     int n = 0;
     for (int v = 0; v <= j; v++) {
-        s->x[n] = s->x[n + 1] = v < j ? tulle__krylov_kept(s->k, v) : u;
+        s->x[n] = s->x[n + 1] = v < j ? tulle__krylov_basis(s->k, v) : u;
         s->y[n++] = u;
         s->y[n++] = w;
     }
@@ -156,9 +156,9 @@ static void sweep(struct gmres *s, int j, double alpha, double tau, double norm)
     tulle__krylov *k = s->k;
     const double tilt = tau / alpha, by = 1 / (alpha * norm), of_w_and_u[] = {by, -tilt * by};
     double *ahead = s->coef, *along = s->coef + j;
-    void *u = tulle__krylov_kept(k, j), *next = tulle__krylov_kept(k, j + 1);
+    void *u = tulle__krylov_basis(k, j), *next = tulle__krylov_basis(k, j + 1);
     for (int v = 0; v < j; v++) {
-        s->x[v] = tulle__krylov_kept(k, v);
+        s->x[v] = tulle__krylov_basis(k, v);
         ahead[v] = (s->sums[2 * v] * tilt - s->sums[2 * v + 1]) * by;
         along[v] = -s->sums[2 * v] / alpha;
     }
@@ -177,9 +177,9 @@ static tulle_status sweep_again(struct gmres *s, int j, double whole, double *no
     enum { SWEEPS = 3 };
     tulle__krylov *k = s->k;
     double *h = column(s, s->H, j), left = 0, square = 1;
-    void *next = tulle__krylov_kept(k, j + 1);
+    void *next = tulle__krylov_basis(k, j + 1);
     for (int v = 0; v <= j + 1; v++) {
-        s->x[v] = tulle__krylov_kept(k, v);
+        s->x[v] = tulle__krylov_basis(k, v);
         s->y[v] = next;
     }
     for (int n = 0; n < SWEEPS && left < square / 2; n++) {
@@ -207,7 +207,7 @@ static tulle_status orthogonalise(struct gmres *s, int j)
     enum { CANCELS = 1 << 12 };
     tulle__krylov *k = s->k;
     double *h = column(s, s->H, j), along = 0, across = 0, cross = 0;
-    TULLE_CALL(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
+    TULLE_CALL(meet(s, j, tulle__krylov_basis(k, j), k->out.val));
     const double *last = s->sums + 2 * (ptrdiff_t)j;
     for (int v = 0; v < j; v++) {
         along += s->sums[2 * v] * s->sums[2 * v];
@@ -241,7 +241,7 @@ static tulle_status update(struct gmres *s)
         y[i] = s->g[i];
         for (int j = i + 1; j < s->steps; j++) y[i] -= column(s, s->R, j)[i] * y[j];
         y[i] = pivot > 0 ? y[i] / pivot : 0;
-        s->x[i] = tulle__krylov_kept(k, i);
+        s->x[i] = tulle__krylov_basis(k, i);
     }
     tulle__space_combine(&k->space, s->steps, y, s->x, 0, k->M ? k->rest.val : k->in.val);
     if (k->M) TULLE_CALL(tulle__krylov_precondition(k));
@@ -259,7 +259,7 @@ static tulle_status cycle(struct gmres *s, bool *reported)
     bool ends = false;
     s->rest[0] = k->true_residual;
     s->steps = 0;
-    tulle__space_scale(&k->space, 1 / k->true_residual, tulle__krylov_kept(k, 0), tulle__krylov_kept(k, 0));
+    tulle__space_scale(&k->space, 1 / k->true_residual, tulle__krylov_basis(k, 0), tulle__krylov_basis(k, 0));
     while (!ends) {
         int j = s->steps;
         TULLE_CALL(expand(s, j));
@@ -310,7 +310,7 @@ tulle_status tulle__gmres(tulle__krylov *k, int zero)
     arrange(&s, k);
     s.steps = 0;
     k->stop = TULLE_STOP_COUNT;
-    TULLE_CALL(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
+    TULLE_CALL(tulle__krylov_residual(k, zero, tulle__krylov_basis(k, 0)));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
         return TULLE_OK;
     if (!k->options.max_iterations) judge(&s, INFINITY, &strikes);
@@ -320,7 +320,7 @@ tulle_status tulle__gmres(tulle__krylov *k, int zero)
         TULLE_CALL(cycle(&s, &reported));
         TULLE_CALL(update(&s));
         if (!reported) tulle__krylov_report(k, true);
-        TULLE_CALL(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
+        TULLE_CALL(tulle__krylov_residual(k, 0, tulle__krylov_basis(k, 0)));
         judge(&s, before, &strikes);
     }
     return TULLE_OK;

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "algo/krylov/home/home.h"
-#include "algo/krylov/home/home_matrix.h"
 #include "algo/krylov/precond.h"
+#include "algo/krylov/resident/resident_matrix.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 #include "base/host/blas_names.h"
 #include "mat/mat.h"
@@ -39,8 +39,8 @@ struct bound {
     char *val;  /* the inverse diagonal; or LU of each block, block * block apart, rows of a block `block` apart */
     int *pivot; /* [rows] */
     const tulle__kernels *kernels;
-    tulle__pool *pool;         /* NULL: this thread alone */
-    tulle__home_matrix *there; /* the inverse, while vectors lie on a device */
+    tulle__pool *pool;             /* NULL: this thread alone */
+    tulle__resident_matrix *there; /* the inverse, while vectors lie on a device */
 };
 
 static void drop(tulle__owned *object)
@@ -319,7 +319,7 @@ static tulle_status enter_jacobi(void *arg, tulle__device *device, tulle__device
     const void *values = NULL;
     tulle_status status = list_inverse(bound, &rowptr, &colind, &val, &values);
     if (status == TULLE_OK)
-        status = tulle__home_matrix_new(
+        status = tulle__resident_matrix_new(
             device, queue, bound->type, bound->rows, bound->x->layout->n, rowptr, colind, values, &bound->there);
     tulle__free(rowptr);
     tulle__free(colind);
@@ -330,14 +330,14 @@ static tulle_status enter_jacobi(void *arg, tulle__device *device, tulle__device
 static void leave_jacobi(void *arg)
 {
     struct bound *bound = arg;
-    tulle__home_matrix_free(bound->there);
+    tulle__resident_matrix_free(bound->there);
     bound->there = NULL;
 }
 
 static tulle_status apply_there(void *arg, const tulle__device_place *x, const tulle__device_place *y)
 {
     const struct bound *bound = arg;
-    tulle__home_matrix_apply(bound->there, x, y);
+    tulle__resident_matrix_apply(bound->there, x, y);
     return TULLE_OK;
 }
 

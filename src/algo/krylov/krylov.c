@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/decimal.h"
 #include "base/error.h"
 
@@ -31,8 +31,9 @@ tulle_status tulle__krylov_product(tulle__krylov *k)
 {
     int64_t start = tulle__now(k->comm);
     tulle_status status;
-    if (k->space.home) {
-        tulle__device_place x = tulle__home_place(k->home, k->in.val), y = tulle__home_place(k->home, k->out.val);
+    if (k->space.resident) {
+        tulle__device_place x = tulle__resident_place(k->resident, k->in.val),
+                            y = tulle__resident_place(k->resident, k->out.val);
         status = tulle__resident_of(k->A)->apply(k->bound_A, &x, &y);
     } else
         status = k->A->apply(k->bound_A);
@@ -45,9 +46,10 @@ tulle_status tulle__krylov_precondition(tulle__krylov *k)
 {
     int64_t start = tulle__now(k->comm);
     tulle_status status;
-    if (k->space.home) {
+    if (k->space.resident) {
         void *to = k->options.method == TULLE_KRYLOV_GMRES ? k->in.val : k->pre.val;
-        tulle__device_place x = tulle__home_place(k->home, k->rest.val), y = tulle__home_place(k->home, to);
+        tulle__device_place x = tulle__resident_place(k->resident, k->rest.val),
+                            y = tulle__resident_place(k->resident, to);
         status = tulle__resident_of(k->M)->apply(k->bound_M, &x, &y);
     } else
         status = k->M->apply(k->bound_M);
@@ -101,7 +103,7 @@ void tulle__krylov_report(const tulle__krylov *k, bool formed)
         .seconds = (double)(tulle__now(k->comm) - k->start) * 1e-9,
         .width = k->width,
         .active = k->active,
-        .x = formed && !k->space.home ? k->x : NULL,
+        .x = formed && !k->space.resident ? k->x : NULL,
         .stride = 1,
         .scale = k->scale};
     if (o->watch && k->comm->rank == 0) o->watch(o->arg, &step);

@@ -27,9 +27,9 @@ typedef struct tulle__krylov {
     tulle__vector in, out;   /* A: out = A in */
     tulle__vector rest, pre; /* M: pre = M^-1 rest */
     void *bound_A, *bound_M;
-    struct tulle__home *home; /* home.h: a device that vectors lie on while a method runs; or NULL */
-    void *x, *b;              /* the column and b, both divided by scale */
-    void *keep;               /* CG: p while `in` is used otherwise; GMRES: the basis, restart + 1 vectors */
+    struct tulle__resident_vectors *resident; /* vectors on a device, while a method runs; or NULL */
+    void *x, *b;                              /* the column and b, both divided by scale */
+    void *stored; /* CG: p while `in` is used otherwise; GMRES: the basis, restart + 1 vectors */
     double *small;
     double scale, norm, limit; /* ||b||, and the limit of the residual, both scaled */
     tulle_gidx column;
@@ -102,9 +102,9 @@ typedef struct tulle__krylov_room {
 tulle__krylov_room tulle__gmres_room(const tulle_krylov_options *options);
 
 /* Vector v of these. */
-static inline void *tulle__krylov_kept(const tulle__krylov *k, int64_t v)
+static inline void *tulle__krylov_basis(const tulle__krylov *k, int64_t v)
 {
-    return (char *)k->keep + (size_t)(v * k->space.rows) * tulle_type_size(k->space.type);
+    return (char *)k->stored + (size_t)(v * k->space.rows) * tulle_type_size(k->space.type);
 }
 
 static inline double tulle__krylov_epsilon(const tulle__krylov *k)

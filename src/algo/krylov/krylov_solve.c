@@ -10,9 +10,9 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/columns/rhs_by_column.h"
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
 #include "algo/krylov/minres.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -35,7 +35,7 @@ static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
 /* Collective. */
 static void fini(tulle__krylov *k)
 {
-    tulle__home_close(k->home);
+    tulle__resident_close(k->resident);
     if (k->bound_M) k->M->unbind(k->bound_M);
     if (k->bound_A) k->A->unbind(k->bound_A);
     tulle_mat_free(k->pre.mat);
@@ -45,19 +45,19 @@ static void fini(tulle__krylov *k)
     tulle__space_fini(&k->space);
     tulle__free(k->x);
     tulle__free(k->b);
-    tulle__free(k->keep);
+    tulle__free(k->stored);
     tulle__free(k->small);
 }
 
 /* Vectors on the operator's device, if it has one. Collective, agreed. */
-static tulle_status go_home(tulle__krylov *k, const tulle__krylov_room *room)
+static tulle_status enter_device(tulle__krylov *k, const tulle__krylov_room *room)
 {
     size_t one = (size_t)k->space.rows * tulle_type_size(k->A->type);
-    const tulle__home_range range[TULLE__HOME_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL}, {k->in.val, one, NULL},
-        {k->out.val, one, NULL}, {k->rest.val, one, NULL}, {k->keep, (size_t)room->vectors * one, NULL},
-        {k->pre.val, k->pre.val ? one : 0, NULL}};
-    const tulle__home_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
-    return tulle__home_open(k->A, k->M, k->bound_M, &own, range, TULLE__HOME_RANGES, room->dots, &k->home);
+    const tulle__resident_range range[TULLE__RESIDENT_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL},
+        {k->in.val, one, NULL}, {k->out.val, one, NULL}, {k->rest.val, one, NULL},
+        {k->stored, (size_t)room->vectors * one, NULL}, {k->pre.val, k->pre.val ? one : 0, NULL}};
+    const tulle__resident_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
+    return tulle__resident_open(k->A, k->M, k->bound_M, &own, range, TULLE__RESIDENT_RANGES, room->dots, &k->resident);
 }
 
 /* GMRES has M write where A reads. */
@@ -70,7 +70,8 @@ static tulle_status init(tulle__krylov *k)
     rows = (size_t)k->space.rows;
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "x", &k->x);
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "b", &k->b);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)room.vectors * rows, size, "vectors of the method", &k->keep);
+    if (status == TULLE_OK)
+        status = tulle__alloc((size_t)room.vectors * rows, size, "vectors of the method", &k->stored);
     if (status == TULLE_OK)
         status = tulle__alloc_zero((size_t)room.small, sizeof *k->small, "the small system", &k->small);
     TULLE_TRY(tulle_comm_agree(k->comm, status));
@@ -80,7 +81,7 @@ static tulle_status init(tulle__krylov *k)
     TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
     if (k->M && !gmres) TULLE_TRY(make_vector(k, &k->pre));
     if (k->M) TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
-    TULLE_TRY(go_home(k, &room));
+    TULLE_TRY(enter_device(k, &room));
 out:
     return status;
 }
@@ -99,8 +100,8 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (chosen.method == TULLE_KRYLOV_MINRES) return TULLE__MINRES_VECTORS * n * w + FIXED;
     if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
-        size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
-        return (kept + 6) * n + FIXED; /* x, b, and four operands of operators */
+        size_t vectors = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
+        return (vectors + 6) * n + FIXED; /* x, b, and four operands of operators */
     }
     /* x and four panels; up to two more while the width changes (block_vectors.c) */
     size_t sums = 3 * w * w * sizeof(double) * (PARTS + (size_t)pes);
@@ -222,18 +223,19 @@ tulle_status tulle__krylov_totals(const tulle__krylov *k, tulle_krylov_report *r
     return tulle_comm_agree(k->comm, status);
 }
 
-/* The method, with its vectors at home on the operator's device if there is one. */
+/* Runs the method, with its vectors on the operator's device if there is one. */
 static tulle_status run_method(tulle__krylov *k)
 {
     size_t bytes = (size_t)k->space.rows * tulle_type_size(k->space.type);
     int zero = !k->options.guess;
     tulle_status status = TULLE_OK;
-    if (k->home) TULLE_TRY(tulle_comm_agree(k->comm, tulle__home_send(k->home, k->b, bytes)));
-    if (k->home) TULLE_TRY(tulle_comm_agree(k->comm, tulle__home_send(k->home, k->x, bytes)));
-    k->space.home = k->home;
+    if (k->resident) TULLE_TRY(tulle_comm_agree(k->comm, tulle__resident_send(k->resident, k->b, bytes)));
+    if (k->resident) TULLE_TRY(tulle_comm_agree(k->comm, tulle__resident_send(k->resident, k->x, bytes)));
+    k->space.resident = k->resident;
     status = k->options.method == TULLE_KRYLOV_GMRES ? tulle__gmres(k, zero) : tulle__cg(k, zero);
-    k->space.home = NULL;
-    if (status == TULLE_OK && k->home) status = tulle_comm_agree(k->comm, tulle__home_fetch(k->home, k->x, bytes));
+    k->space.resident = NULL;
+    if (status == TULLE_OK && k->resident)
+        status = tulle_comm_agree(k->comm, tulle__resident_fetch(k->resident, k->x, bytes));
 out:
     return status;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 #include "tile/element.h"
 
@@ -59,17 +59,17 @@ void tulle__multi_fini(tulle__multi *multi)
     *multi = (tulle__multi){.kernels = NULL};
 }
 
-tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__home *home, int width)
+tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__resident_vectors *resident, int width)
 {
     enum { TASKS = 4 }; /* whose coefficients are under way */
-    multi->space.home = NULL;
-    if (!home) return TULLE_OK;
+    multi->space.resident = NULL;
+    if (!resident) return TULLE_OK;
     size_t line = TULLE__TALL_MOST * tulle_type_size(multi->space.type);
     tulle__free(multi->there);
     multi->there = NULL;
     TULLE_CALL(tulle__alloc((size_t)multi->space.npieces * (size_t)multi->most, sizeof(double), "sums", &multi->there));
-    TULLE_CALL(tulle__home_coefficients(home, (size_t)(TASKS * TULLE__MULTI_TERMS * (width + 1)) * line));
-    multi->space.home = home;
+    TULLE_CALL(tulle__resident_coefficients(resident, (size_t)(TASKS * TULLE__MULTI_TERMS * (width + 1)) * line));
+    multi->space.resident = resident;
     return TULLE_OK;
 }
 
@@ -149,7 +149,7 @@ static void sum_rows(const struct products *all, tulle_gidx at, tulle_gidx size,
 {
     const tulle__multi *multi = all->multi;
     const int64_t row = at - multi->space.first;
-    if (multi->space.home) {
+    if (multi->space.resident) {
         int64_t piece = at / multi->space.block - multi->space.first / multi->space.block;
         memcpy(sum, multi->there + piece * all->width, (size_t)all->width * sizeof *sum);
         return;
@@ -180,16 +180,16 @@ static void sum_subtree(const struct products *all, tulle_gidx at, tulle_gidx si
 /* The sums of all blocks, on the device. Agreed. */
 static tulle_status sum_there(const struct products *all)
 {
-    tulle__home *home = all->multi->space.home;
+    tulle__resident_vectors *resident = all->multi->space.resident;
     int at = 0;
     for (int i = 0; i < all->count; i++) {
         const tulle__multi_tsmttsm *g = &all->gram[i];
-        tulle__home_tsmttsm(home, all->width, at,
+        tulle__resident_tsmttsm(resident, all->width, at,
             &(tulle__tsmttsm_task){
                 .symmetric = g->symmetric, .m = g->m, .n = g->n, .X = g->X, .ldx = g->ldx, .Y = g->Y, .ldy = g->ldy});
         at += width_of(g);
     }
-    return tulle_comm_agree(all->multi->space.comm, tulle__home_sums(home, all->width, all->multi->there));
+    return tulle_comm_agree(all->multi->space.comm, tulle__resident_sums(resident, all->width, all->multi->there));
 }
 
 static tulle_status share_grams(void *arg, int thread, int nthreads)
@@ -230,7 +230,7 @@ static tulle_status make_products(
         done.memory += rows * (gram[i].m + gram[i].n) * (double)tulle_type_size(space->type);
         done.flops[TULLE_F64] += 2 * rows * width_of(&gram[i]);
     }
-    if (space->home) {
+    if (space->resident) {
         TULLE_CALL(sum_there(&all));
         done = (tulle__work){.memory = 0};
     }
@@ -317,8 +317,8 @@ void tulle__multi_tsmm(
     struct tsmm all = {.multi = multi, .task = {.add = add_to, .n = n, .Y = Y, .ld = ld}};
     int64_t start = tulle__now(space->comm);
     const tulle__work done = prepare(multi, nterms, term, terms, &all.task);
-    if (space->home) {
-        tulle__home_tsmm(space->home, &all.task);
+    if (space->resident) {
+        tulle__resident_tsmm(space->resident, &all.task);
     } else {
         tulle__kernel_begin(space->comm);
         (void)tulle__pool_run(space->pool, share_rows, &all);
@@ -332,7 +332,7 @@ tulle_status tulle__multi_tsmm_tsmttsm(tulle__multi *multi, int nterms, const tu
 {
     tulle__tsmm_term terms[TULLE__MULTI_TERMS];
     tulle__tsmm_task first = {.add = 1, .n = n, .Y = Y, .ld = ld};
-    if (multi->space.home) {
+    if (multi->space.resident) {
         tulle__multi_tsmm(multi, nterms, term, n, 1, Y, ld);
         return tulle__multi_tsmttsm_all(multi, count, gram);
     }

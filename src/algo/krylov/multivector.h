@@ -23,7 +23,7 @@ typedef struct tulle__multi {
     double *sums;  /* [nparts * most] */
     double *room;  /* [threads * LEVELS * most]: scratch for the descent of a subtree */
     void *mixing;  /* coefficients in the kernels' layout */
-    double *there; /* [npieces * most], at home on a device: sums that it has made; else NULL */
+    double *there; /* [npieces * most], with vectors on a device: the sums that the device has made; else NULL */
 } tulle__multi;
 
 /* Local, like tulle__space_init; most: inner products at a time. */
@@ -31,8 +31,8 @@ tulle_status tulle__multi_init(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__multi *multi);
 void tulle__multi_fini(tulle__multi *multi);
 
-/* From now on its arrays are at a home (home.h), which has room for `width` columns; NULL: on the host. Local. */
-tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__home *home, int width);
+/* Moves the arrays to resident vectors (resident_vectors.h) of `width` columns at most; NULL: to the host. Local. */
+tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__resident_vectors *resident, int width);
 
 /* Small matrices of coefficients and inner products. */
 typedef double tulle__small[TULLE__TALL_MOST][TULLE__TALL_MOST];

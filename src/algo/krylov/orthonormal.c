@@ -43,10 +43,10 @@ static tulle_status compute_products(tulle__block *b, int conjugate)
     if (b->M) gram[count++] = (tulle__multi_tsmttsm){T, p->ld, T, p->ld, b->t, b->t, 1, s->H};
     if (conjugate) gram[count++] = (tulle__multi_tsmttsm){p->out.val, p->ld, Y, p->ld, b->m, b->t, 0, s->VY};
     for (int l = 0; l < b->nkept; l++) {
-        const tulle__kept_directions *kept = &b->kept[l];
-        const char *AD = kept->AD.val;
-        if (AD) AD += (size_t)kept->at * size;
-        gram[count++] = (tulle__multi_tsmttsm){AD, kept->ld, Y, p->ld, kept->count, b->t, 0, s->K[l]};
+        const tulle__former_directions *former = &b->former[l];
+        const char *AD = former->AD.val;
+        if (AD) AD += (size_t)former->at * size;
+        gram[count++] = (tulle__multi_tsmttsm){AD, former->ld, Y, p->ld, former->count, b->t, 0, s->K[l]};
     }
     return tulle__multi_tsmttsm_all(&b->multi, count, gram);
 }

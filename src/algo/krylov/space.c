@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/krylov/home/home.h"
+#include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
 #include "tile/element.h"
 
@@ -123,8 +123,8 @@ static void dots_on(const struct work *work, int64_t from, int64_t to)
     for (int d = 0; d < work->dots; d += task.nx * task.ny) {
         task.nx = group(work, d, x, MOST, &task.ny);
         task.y = work->y + d;
-        if (space->home) {
-            tulle__home_dots(space->home, work->dots, d, &task);
+        if (space->resident) {
+            tulle__resident_dots(space->resident, work->dots, d, &task);
             continue;
         }
         for (int64_t piece = from; piece < to; piece++) {
@@ -169,8 +169,8 @@ static void run(const struct work *work, int vectors)
     tulle__work done = {.memory = rows * vectors * (double)tulle_type_size(space->type)};
     for (int i = 0; i < work->combinations; i++) summands += work->combination[i].nx * work->combination[i].ny;
     done.flops[space->type] = 2 * rows * summands;
-    if (space->home) {
-        for (int i = 0; i < work->combinations; i++) tulle__home_combine(space->home, &work->combination[i]);
+    if (space->resident) {
+        for (int i = 0; i < work->combinations; i++) tulle__resident_combine(space->resident, &work->combination[i]);
         dots_on(work, 0, space->npieces);
         return;
     }
@@ -277,7 +277,8 @@ tulle_status tulle__space_dots(
     for (int d = 0; d < count; d++) vectors += !d || x[d] != x[d - 1];
     tulle_status status = TULLE_OK;
     run(&work, vectors);
-    if (space->home) status = tulle_comm_agree(space->comm, tulle__home_sums(space->home, count, space->piece_sums));
+    if (space->resident)
+        status = tulle_comm_agree(space->comm, tulle__resident_sums(space->resident, count, space->piece_sums));
     hand_on(space, count);
     if (status == TULLE_OK) status = tulle__space_meet(space, count, result);
     tulle__part_end(space->comm, "dots", start, &space->dots_ns);

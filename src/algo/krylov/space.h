@@ -23,11 +23,11 @@ typedef struct tulle__subtree {
     int rank, slot;
 } tulle__subtree;
 
-struct tulle__home;
+struct tulle__resident_vectors;
 
 typedef struct tulle__space {
     tulle_comm *comm;
-    struct tulle__home *home; /* home.h: vectors lie there now; NULL: on the host */
+    struct tulle__resident_vectors *resident; /* the vectors while they lie on a device; NULL: on the host */
     const tulle__kernels *kernels;
     tulle__pool *pool; /* NULL: this thread alone */
     tulle_type type;

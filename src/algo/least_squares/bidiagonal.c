@@ -230,11 +230,10 @@ static tulle_status round_of_all(tulle__fit *f)
 {
     double rows_square[MOST], square[MOST], dots[2 * MOST];
     bool again = false;
-    tulle_status status = pass(f);
-    if (status == TULLE_OK) status = tulle__space_squares(&f->of_rows, f->going, f->U, f->columns, rows_square);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(pass(f));
+    TULLE_CALL(tulle__space_squares(&f->of_rows, f->going, f->U, f->columns, rows_square));
     memcpy(square, rows_square, sizeof square);
-    status = damp(f, square);
+    tulle_status status = damp(f, square);
     if (status == TULLE_OK) status = next_directions(f, square, dots);
     if (status == TULLE_OK && f->passes == 1) status = choose_unit(f, square, dots, &again);
     if (status != TULLE_OK) return status;

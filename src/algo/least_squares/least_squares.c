@@ -332,8 +332,7 @@ tulle_status tulle_least_squares(const tulle_mat *A, const tulle_mat *B, tulle_m
         status = tulle__fail(TULLE_ERR_ARG, "least squares are those of a sparse matrix of single entries (CSR)");
     tulle__least_squares_defaults(&own, A->type);
     if (status == TULLE_OK) status = check(A->comm, A->layout->m, A->layout->n, A->type, B, X, &own);
-    status = tulle_comm_agree(A->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
     status = tulle__row_passes_of_mat(A, &rows);
     if (status == TULLE_OK) status = solve(&rows, B, X, &own, report, failed);
     return end(&rows, status, failed);
@@ -352,8 +351,7 @@ tulle_status tulle_least_squares_of_rows(tulle_rows *given, const tulle_mat *B, 
     tulle__row_passes rows = {.comm = NULL};
     tulle__least_squares_defaults(&own, given->type);
     tulle_status status = check(given->comm, given->m, given->n, given->type, B, X, &own);
-    status = tulle_comm_agree(given->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(given->comm, status));
     status = tulle__row_passes_of_rows(given, &rows);
     if (status == TULLE_OK) status = solve(&rows, B, X, &own, report, failed);
     return end(&rows, status, failed);

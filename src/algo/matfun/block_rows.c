@@ -12,9 +12,9 @@ tulle_status tulle__block_rows_init(tulle__block_rows *rows, const tulle_mat *A)
 {
     tulle_gidx count = A->layout->row_blocks.count;
     *rows = (tulle__block_rows){.A = A};
-    tulle_status status = tulle__alloc((size_t)count, sizeof *rows->slot, "block rows", &rows->slot);
-    if (status == TULLE_OK) memset(rows->slot, 0xff, (size_t)count * sizeof *rows->slot);
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *rows->slot, "block rows", &rows->slot));
+    memset(rows->slot, 0xff, (size_t)count * sizeof *rows->slot);
+    return TULLE_OK;
 }
 
 void tulle__block_rows_fini(tulle__block_rows *rows)

@@ -4,8 +4,8 @@
  * each. At kT = 0 they take the columns of all for that guess, by steps; tridiagonal matrices are kept, from
  * which mu follows (level_search.h). Only submatrices that have a level between the guess and mu get new
  * columns, from reflectors that are kept as far as memory allows. With kT > 0 there are no columns before
- * mu is known; of submatrices with many levels near the guess all eigenvectors are kept instead. Idle PEs steal
- * submatrices of others; they keep what the levels follow from, which counts where it is, and repeat them if need be.
+ * mu is known; submatrices with many levels near the guess store all eigenvectors instead. Idle PEs steal submatrices.
+ * The thief stores their tridiagonal matrices, which count on its side, and recomputes them if memory was short.
  */
 #include <float.h>
 #include <math.h>
@@ -23,11 +23,11 @@ struct pass {
     struct tulle__density *d;
     const tulle_matfun *plan;
     tulle__spectrum spectrum;
-    const tulle__occupation *occupation; /* NULL: no columns are wanted */
-    bool known;                          /* the spectrum is */
-    tulle__occupation last;              /* of f(K) */
-    tulle__kept *kept;                   /* [submatrices of the spectrum]; NULL: none are kept */
-    int64_t keep_bytes;                  /* that they, or reductions, may still have */
+    const tulle__occupation *occupation;  /* NULL: no columns are wanted */
+    bool known;                           /* the spectrum is */
+    tulle__occupation last;               /* of f(K) */
+    tulle__decomposition *decompositions; /* [submatrices of the spectrum]; NULL: none are kept */
+    int64_t keep_bytes;                   /* that they, or reductions, may still have */
     bool keeps, reduces;
     tulle__reduction *reductions; /* [submatrices of the spectrum] */
     tulle__anchor *at;            /* of `first`, or the given mu; `below` is nan if another PE computed the submatrix */
@@ -69,8 +69,8 @@ static tulle_status reserve_levels(void *context, const tulle__submatrices *more
     TULLE__SCOPED int64_t *rows = NULL;
     int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
-        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
-        for (int64_t k = before; k < after; k++) p->kept[k] = (tulle__kept){.A = NULL};
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->decompositions, "decompositions", &p->decompositions));
+        for (int64_t k = before; k < after; k++) p->decompositions[k] = (tulle__decomposition){.A = NULL};
     }
     if (p->reduces) {
         TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
@@ -199,9 +199,10 @@ static bool is_same(const struct pass *p, int64_t k, const tulle__occupation *a,
 
 static void forget(struct pass *p)
 {
-    for (int64_t k = 0; p->kept && k < p->spectrum.submatrices; k++) tulle__kept_fini(&p->kept[k]);
+    for (int64_t k = 0; p->decompositions && k < p->spectrum.submatrices; k++)
+        tulle__decomposition_fini(&p->decompositions[k]);
     for (int64_t k = 0; p->reductions && k < p->spectrum.submatrices; k++) tulle__reduction_fini(&p->reductions[k]);
-    tulle__free(p->kept);
+    tulle__free(p->decompositions);
     tulle__free(p->reductions);
     tulle__free(p->at);
     tulle__stolen_fini(&p->stolen);
@@ -303,7 +304,7 @@ static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle
     bool any = false;
     tulle__sweep again = {.waves = 0};
     tulle__visitor visitor = {.visit = visit, .context = p, .stolen = &p->stolen, .restore = true, .skip = skip};
-    if (p->keeps) visitor.kept = &p->kept;
+    if (p->keeps) visitor.decompositions = &p->decompositions;
     if (p->reduces) {
         visitor.reductions = &p->reductions;
         visitor.columns = occupy_again;
@@ -369,7 +370,7 @@ static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *swee
         visitor.kT = d->options.kT;
         visitor.reserve = reserve_levels;
         visitor.stolen = &p->stolen;
-        visitor.kept = &p->kept;
+        visitor.decompositions = &p->decompositions;
         p->guess = p->anchor = first.mu;
         status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
         add_sweep(sweep, &p->guessed);
@@ -380,7 +381,7 @@ static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *swee
             d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
     for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
         skip[k] = !p->spectrum.rows[k] && !p->reductions[k].d; /* other PEs computed it */
-        repeated += !skip[k] && !p->kept[k].A && !p->reductions[k].A;
+        repeated += !skip[k] && !p->decompositions[k].A && !p->reductions[k].A;
     }
     if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
     if (status == TULLE_OK) status = conclude(p, repeated);

@@ -103,15 +103,15 @@ static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
     return tulle__wants_values(A->comm, "a function of a matrix");
 }
 
-/* A becomes what is given, or all of it. Collective, agreed. */
+/* Sets A to the given matrix, or to both halves of it. Collective, agreed. */
 static tulle_status renew_full(tulle_matfun *plan)
 {
     int64_t copied = 0;
     plan->A = plan->given;
     if (plan->given->symmetry == TULLE_GENERAL) return TULLE_OK;
-    const tulle_status status = tulle__expanded_renew(plan->given, TULLE_OP_N, &plan->full, &plan->full_of, &copied);
-    if (status == TULLE_OK) plan->A = plan->full;
-    return status;
+    TULLE_CALL(tulle__expanded_renew(plan->given, TULLE_OP_N, &plan->full, &plan->full_of, &copied));
+    plan->A = plan->full;
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */
@@ -258,11 +258,10 @@ tulle_status tulle__matfun_report(
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum));
+    TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_MAX, 2, most));
+    TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums));
+    TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest));
     double time = largest[0] * threads * comm->size;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],

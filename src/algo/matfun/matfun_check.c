@@ -270,9 +270,9 @@ tulle_status tulle_matfun_truncation(
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     tulle_comm *comm = plan->A->comm;
     if (TULLE__NULL(function) || TULLE__NULL(F) || TULLE__NULL(error)) return tulle__refuse(comm);
-    tulle_status status = is_result(plan, function, F);
-    if (status == TULLE_OK) status = compare_whole(plan->A, function, enough, F, error, &change, &amplification);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(is_result(plan, function, F));
+    TULLE_CALL(compare_whole(plan->A, function, enough, F, error, &change, &amplification));
     if (!(change <= converged)) {
         *error = NAN;
         return TULLE_OK;

@@ -74,7 +74,7 @@ typedef struct tulle__visitor {
      * NULL, or decompositions [numbers] that stay for later sweeps: the first sweep keeps as many as
      * fit in *keep_bytes; with `restore` they are used again, without the blocks
      */
-    tulle__kept **kept;
+    tulle__decomposition **decompositions;
     int64_t *keep_bytes;
     bool restore;
     /*

@@ -274,9 +274,8 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     predict(e, s, EASY_GAP, EASY_GAP, filter, tolerance, forecast);
     if (filter >= FILTER_MOST) forecast->seconds = fmax(forecast->seconds, 2 * forecast->other);
     if (!tulle__matfun_worth_a_try(forecast) || e->columns <= 0) return TULLE_OK;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
-    if (status == TULLE_OK) status = tulle__lanczos_bounds(A, mu, LANCZOS_STEPS, &ritz);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm));
+    TULLE_CALL(tulle__lanczos_bounds(A, mu, LANCZOS_STEPS, &ritz));
     const double most = s.sign ? norm + fabs(mu) : norm > 0 ? 2 * norm / (s.p + 1) : 1;
     const double width = fmax(fabs(ritz.low - mu), fabs(ritz.high - mu)), gap = width > 0 ? ritz.nearest / width : 0;
     predict(e, s, most > 0 ? ritz.nearest / most : 0, gap, filter, tolerance, forecast);

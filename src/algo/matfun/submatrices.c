@@ -20,13 +20,13 @@ void tulle__submatrices_fini(tulle__submatrices *s)
 
 static tulle_gidx window_begin(tulle_gidx window)
 {
-    return window * TULLE__WINDOW;
+    return window * TULLE__COLUMN_WINDOW;
 }
 
 static int window_columns(tulle_gidx columns, tulle_gidx window)
 {
     tulle_gidx rest = columns - window_begin(window);
-    return (int)(rest < TULLE__WINDOW ? rest : TULLE__WINDOW);
+    return (int)(rest < TULLE__COLUMN_WINDOW ? rest : TULLE__COLUMN_WINDOW);
 }
 
 static tulle_status reserve(tulle__submatrices *s, int64_t more)
@@ -43,7 +43,7 @@ static tulle_status reserve(tulle__submatrices *s, int64_t more)
 /* The patterns of a window's own columns. */
 static tulle_status require_window(tulle__submatrices *s, tulle_gidx first, int count)
 {
-    int32_t list[TULLE__WINDOW];
+    int32_t list[TULLE__COLUMN_WINDOW];
     for (int c = 0; c < count; c++) list[c] = (int32_t)(first + c);
     return tulle__block_rows_require(&s->pattern, count, list);
 }
@@ -89,7 +89,7 @@ static tulle_status append(tulle__submatrices *s, tulle_gidx first, int count, c
 /* Appends the submatrices of a window. */
 static tulle_status form(tulle__submatrices *s, tulle_gidx window, int combine, int64_t *mark)
 {
-    int group[TULLE__WINDOW];
+    int group[TULLE__COLUMN_WINDOW];
     tulle_gidx first = window_begin(window);
     int count = window_columns(s->pattern.A->layout->row_blocks.count, window);
     TULLE_CALL(require_window(s, first, count));
@@ -253,7 +253,8 @@ tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, 
 {
     tulle_status status;
     tulle_comm *comm = A->comm;
-    tulle_gidx columns = A->layout->row_blocks.count, windows = (columns + TULLE__WINDOW - 1) / TULLE__WINDOW;
+    tulle_gidx columns = A->layout->row_blocks.count,
+               windows = (columns + TULLE__COLUMN_WINDOW - 1) / TULLE__COLUMN_WINDOW;
     double *work = NULL, before = 0;
     int64_t *mark = NULL;
     *s = (tulle__submatrices){.count = 0, .most = INFINITY};

@@ -3,7 +3,7 @@
  * The plan of the submatrix method: which block columns form a submatrix, which PE computes it, and
  * which blocks it needs.
  *
- * The matrix has one tile column. Block columns are considered in windows of TULLE__WINDOW
+ * The matrix has one tile column. Block columns are considered in windows of TULLE__COLUMN_WINDOW
  * neighbours, within which they may be combined; so the submatrices, and the result up to rounding,
  * do not depend on the number of PEs, unless the largest one would take longer than a PE's equal share of all: then
  * columns are combined less, as far as all are done earlier. Each PE measures an equal number of windows; from the work
@@ -16,7 +16,7 @@
 #include "algo/matfun/block_rows.h"
 #include "algo/steal/weighted.h"
 
-enum { TULLE__WINDOW = 128 };
+enum { TULLE__COLUMN_WINDOW = 128 };
 
 /* Lists are parts of tulle__submatrices.index. */
 typedef struct tulle__submatrix {

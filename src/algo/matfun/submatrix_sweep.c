@@ -58,11 +58,11 @@ static bool reserve_bytes(const tulle__visitor *v, size_t size)
 static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
 {
     const tulle__visitor *v = w->visitor;
-    tulle__kept *kept = &(*v->kept)[w->base + k];
-    if (!reserve_bytes(v, tulle__kept_bytes(x, sub->n, sub->b))) return TULLE_OK;
-    tulle_status status = tulle__kept_init(kept, x, sub->n, sub->b);
-    if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
-    return status;
+    tulle__decomposition *stored = &(*v->decompositions)[w->base + k];
+    if (!reserve_bytes(v, tulle__decomposition_bytes(x, sub->n, sub->b))) return TULLE_OK;
+    TULLE_CALL(tulle__decomposition_init(stored, x, sub->n, sub->b));
+    tulle__eigen_keep(x, sub->n, sub->b, stored);
+    return TULLE_OK;
 }
 
 /* Keeps the reduction, if it fits, also beside what others allocate meanwhile. */
@@ -190,7 +190,7 @@ static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix 
     *wanted = done;
     if (done && v->stepped) v->stepped(v->context, w->base + k, x);
     if (done) return TULLE_OK;
-    if (v->kept && v->keep_bytes) TULLE_CALL(keep(w, sub, k, x));
+    if (v->decompositions && v->keep_bytes) TULLE_CALL(keep(w, sub, k, x));
     return visit(w, sub, k, t, wanted);
 }
 
@@ -199,8 +199,8 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
     tulle__sweep_find_columns(w, sub, t);
-    if (w->visitor->restore && tulle__sweep_kept(w, k)) {
-        tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
+    if (w->visitor->restore && tulle__sweep_decomposition(w, k)) {
+        tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_decomposition(w, k));
         TULLE_CALL(visit(w, sub, k, t, &wanted));
     } else if (tulle__sweep_restores(w, k)) {
         int64_t start = tulle__clock_ns();

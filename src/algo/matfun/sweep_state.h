@@ -68,10 +68,10 @@ static inline bool tulle__sweep_skips(const struct tulle__sweep_state *w, int64_
 }
 
 /* The decomposition of submatrix k of an earlier sweep; NULL: there is none. */
-static inline const tulle__kept *tulle__sweep_kept(const struct tulle__sweep_state *w, int64_t k)
+static inline const tulle__decomposition *tulle__sweep_decomposition(const struct tulle__sweep_state *w, int64_t k)
 {
-    tulle__kept *const *kept = w->visitor->kept;
-    return kept && (*kept)[w->base + k].A ? &(*kept)[w->base + k] : NULL;
+    tulle__decomposition *const *stored = w->visitor->decompositions;
+    return stored && (*stored)[w->base + k].A ? &(*stored)[w->base + k] : NULL;
 }
 
 /* The reduction of submatrix k of an earlier sweep; NULL: there is none. */
@@ -85,7 +85,7 @@ static inline tulle__reduction *tulle__sweep_reduction(const struct tulle__sweep
 static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)
 {
     const tulle__reduction *r = w->visitor->restore ? tulle__sweep_reduction(w, k) : NULL;
-    return w->visitor->restore && (tulle__sweep_kept(w, k) || (r && r->A));
+    return w->visitor->restore && (tulle__sweep_decomposition(w, k) || (r && r->A));
 }
 
 /* The places of fetched rows' blocks. */

@@ -34,7 +34,7 @@ static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
     const int index = plan->targets.of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     const bool mine = index >= 0;
     const tulle__outputs *outputs = mine ? x->sink->own : x->sink->away;
-    tulle__output output = {.i = job->i, .j = job->j, .target = mine ? &plan->targets.at[index] : NULL};
+    tulle__tile_output output = {.i = job->i, .j = job->j, .target = mine ? &plan->targets.at[index] : NULL};
     x->own_units += mine ? job->units : 0;
     if (TULLE__PLANTED(lost_product) && mine && x->own_units > job->units) return TULLE_OK;
     const int64_t start = mine ? tulle__kernel_begin(plan->comm) : 0;
@@ -295,8 +295,8 @@ static void set_scalars(tulle_product *plan, double alpha, double beta)
 static tulle_status execute_next(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
     const bool whole = plan->options.symmetric_c; /* its triangles need each other */
-    tulle_status status = tulle__stages_go_together(plan, true);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__stages_go_together(plan, true));
     tulle__phases_begin(plan);
     do {
         status = execute_range(plan, start, report);

@@ -22,9 +22,8 @@ static int isa_of(const tulle__kernels *kernels)
 
 static tulle_status check(const tulle_mat *A, const tulle_mat *B)
 {
-    tulle_status status = tulle__wants_full(A);
-    if (status == TULLE_OK) status = tulle__wants_full(B);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__wants_full(A));
+    TULLE_CALL(tulle__wants_full(B));
     if (A->layout->n != B->layout->m || A->type != B->type)
         return tulle__fail(TULLE_ERR_ARG,
             "A is %" PRId64 " x %" PRId64 " and B %" PRId64 " x %" PRId64 ", of %s and %s", A->layout->m, A->layout->n,
@@ -43,7 +42,7 @@ tulle_status tulle_product_explain(const tulle_mat *A, const tulle_mat *B, int r
     tulle_tile a, b;
     tulle__context *context = NULL;
     TULLE__ENTER(A->comm);
-    TULLE_CALL(tulle_comm_agree(A->comm, TULLE_OK)); /* nobody passes NULL */
+    TULLE_CALL(tulle_comm_agree(A->comm, TULLE_OK)); /* no PE passes NULL */
     TULLE_CALL(check(A, B));
     TULLE_CALL(tulle__mat_has_tiles(A));
     TULLE_CALL(tulle__mat_has_tiles(B));

@@ -19,7 +19,7 @@ tulle_status tulle__jobs_start(tulle__exec *x);
 /* Waits for the tiles of the job at the head, which then are what is multiplied. */
 tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job);
 
-/* The tiles of the n-th job after the head, where nobody has to wait for them (tulle__runner.peek). */
+/* The tiles of the n-th job after the head, where no PE has to wait for them (tulle__runner.peek). */
 int tulle__jobs_peek(void *exec, int n, bool operands, tulle__run_next *next);
 
 /* The head is done; all of them are given up, once what was fetched for them has come. */

@@ -34,8 +34,7 @@ tulle_status tulle__product_only_beta(tulle_product *plan, double beta, tulle_pr
     const int64_t start = tulle__now(plan->comm);
     const bool device = tulle__mat_resident_of(C) != NULL;
     tulle_status status = device && beta != 0 ? tulle__mat_resident_bring(C) : TULLE_OK;
-    status = tulle_comm_agree(plan->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
     C->resident = NULL; /* what a device holds is not C any more */
     plan->runner->stale = true;
     int64_t entries = scale(C, beta);

@@ -6,7 +6,7 @@
 #include "algo/product/plan/plan.h"
 
 typedef struct tulle__product_progress {
-    tulle__progress_meter *meter; /* NULL: nobody watches this PE */
+    tulle__progress_meter *meter; /* NULL: progress is not shown */
     int64_t done, jobs;           /* of this PE, in the reported work */
     int last;                     /* this is the last phase */
 } tulle__product_progress;

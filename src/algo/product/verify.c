@@ -242,8 +242,8 @@ static tulle_status look_at_kinds(const struct factors *o, struct vectors *v, bo
     const size_t m = (size_t)o->C->layout->m, n = (size_t)o->C->layout->n;
     const size_t k = inner_of(o);
     double *const sums[] = {v->bx, v->babs, v->abx, v->aabs, v->cx, v->cabs};
-    tulle_status status = tulle__kinds_init(&v->kinds, &o->first, o->op_a, o->B, o->op_b, o->C, v->ones);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__kinds_init(&v->kinds, &o->first, o->op_a, o->B, o->op_b, o->C, v->ones));
     for (size_t c = 0; c < n; c++)
         if (v->kinds.col[c]) v->x[c] = 0; /* sums over the others tell something */
     for (int s = 0; s < 6; s++) memset(sums[s], 0, (s < 2 ? k : m) * sizeof(double));

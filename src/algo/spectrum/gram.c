@@ -360,9 +360,9 @@ tulle_status tulle__gram_init(
 {
     *g = (tulle__gram){.comm = rows->comm, .rows = rows, .mean = mean, .factor = factor, .unit = 1, .width = width};
     const size_t size = tulle_type_size(rows->type), columns = (size_t)width, n = (size_t)rows->n;
-    tulle_status status = tulle_comm_agree(g->comm, tulle__context_get(g->comm, &g->context));
-    if (status == TULLE_OK) status = make_layout(g, rows->n);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_comm_agree(g->comm, tulle__context_get(g->comm, &g->context)));
+    TULLE_CALL(make_layout(g, rows->n));
     const size_t part = (size_t)longest_part(g), pes = (size_t)g->comm->size;
     TULLE_TRY(tulle__alloc((n + 1) * columns, sizeof *g->sums, "sums of a product", &g->sums));
     TULLE_TRY(tulle__alloc(columns, size, "sums of means", &g->shift));

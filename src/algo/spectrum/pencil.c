@@ -57,9 +57,8 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_sp
 static tulle_status check_symmetry(const tulle_mat *A, const char *name, double *norm)
 {
     double off = 0;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, norm);
-    if (status == TULLE_OK) status = tulle_mat_asymmetry(A, TULLE_SYMMETRIC, &off);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, norm));
+    TULLE_CALL(tulle_mat_asymmetry(A, TULLE_SYMMETRIC, &off));
     if (!isfinite(*norm)) return tulle__fail(TULLE_ERR_ARG, "%s has nan, inf or too large values", name);
     if (*norm > 0 && A->type == TULLE_F64 && !(*norm > 0x1p-460 && *norm < 0x1p+500))
         return tulle__fail(TULLE_ERR_ARG, "%s has a norm of %.2g, whose square is not a number: scale it", name, *norm);
@@ -127,8 +126,7 @@ static tulle_status factorise_shifted(tulle__pencil *p, const tulle_mat *H, cons
     p->shift = p->sigma;
     for (int i = 0;; i++) {
         tulle_mat *K = NULL;
-        status = tulle_mat_add(1, H, -p->shift, S, &K);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_add(1, H, -p->shift, S, &K));
         const tulle_direct_options options = {.threshold = i ? 1 : 0}; /* small pivots grow errors otherwise */
         status = tulle_direct_lu(K, &options, &p->of_K);
         tulle_mat_free(K);

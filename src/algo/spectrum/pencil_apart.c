@@ -89,10 +89,9 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int found
     o.sigma = shift;
     o.count = count;
     o.basis = 0;
-    tulle_status status = tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other));
     other->apart = true;
-    status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);
+    tulle_status status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);
     if (status == TULLE_OK) status = tulle__alloc((size_t)count, sizeof *order, "values", &order);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
     status = tulle_spectrum_execute(other, numbers, numbers + count, NULL, &report);

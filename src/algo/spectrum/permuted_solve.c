@@ -145,8 +145,8 @@ static tulle_status apply(void *arg)
 {
     struct bound *b = arg;
     const struct solve *s = b->solve;
-    tulle_status status = gather(b, b->x);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(gather(b, b->x));
     scatter(b, s->factors->row, s->factors->scale, b->between);
     for (int i = 0; i < 2 && s->step[i] && status == TULLE_OK; i++)
         status = tulle_trisolve_execute(s->step[i], b->between, b->between, NULL);

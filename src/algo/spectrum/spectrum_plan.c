@@ -254,8 +254,8 @@ static tulle_status residuals_of(
     const tulle__block_of_columns X = {last->in.val, last->width, n};
     tulle__basis_extract(&s->basis, at, n, &X);
     if (s->last_pass) s->last_pass(s->last_arg, at);
-    tulle_status status = tulle__spectrum_pass(s, last->bound, n);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__spectrum_pass(s, last->bound, n));
     for (int i = 0; i < n; i++) {
         memset(s->basis.turn[i], 0, sizeof *s->basis.turn);
         s->basis.turn[i][i] = -value[i];

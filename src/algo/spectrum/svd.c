@@ -131,8 +131,8 @@ static tulle_status prepare(tulle_svd *s)
     TULLE_CALL(tulle__gram_init(
         &s->rows, s->options.centre ? s->mean : NULL, s->options.scale ? s->factor : NULL, s->width, &s->gram));
     s->op = tulle__gram_operator(&s->gram);
-    tulle_status status = tulle_spectrum_new(&s->op, &o, &s->spectrum);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_spectrum_new(&s->op, &o, &s->spectrum));
     double square = 0;
     for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++) {
         const double mean = s->factor ? s->mean[c] * s->factor[c] : s->mean[c];
@@ -264,8 +264,7 @@ static tulle_status find_pairs(tulle_svd *s, double *theta, double *residual, tu
             "the largest value of the matrix is %.3g, and smaller than %.3g numbers have few digits: scale it", most,
             normal);
     const double unit = ldexp(1, -ilogb(most));
-    status = tulle_comm_agree(s->rows.comm, tulle__gram_set_unit(&s->gram, unit));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(s->rows.comm, tulle__gram_set_unit(&s->gram, unit)));
     s->spectrum->noise *= unit;
     return tulle_spectrum_execute(s->spectrum, theta, residual, NULL, report);
 }

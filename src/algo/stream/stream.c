@@ -271,10 +271,9 @@ static tulle_status fill_report(
     int refused = s->device->counting->counts.refused;
     int64_t count[] = {
         a->bytes, a->read, s->nslabs, 2 * s->nnz * cols, refused & TULLE_REFUSED_CSR, refused & TULLE_REFUSED_BSR};
-    tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_MAX, 6, max);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 7, sum);
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(s->comm, TULLE_SUM, 6, count);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_reduce_real(s->comm, TULLE_MAX, 6, max));
+    TULLE_CALL(tulle_comm_reduce_real(s->comm, TULLE_SUM, 7, sum));
+    TULLE_CALL(tulle_comm_reduce_int(s->comm, TULLE_SUM, 6, count));
     double pes = s->comm->size;
     *report = (tulle_stream_report){.seconds = max[5],
         .transfer = {max[0], sum[0] / pes},

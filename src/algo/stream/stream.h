@@ -25,7 +25,7 @@
 
 #include <tulle/stream.h>
 
-#include "algo/krylov/home/resident.h"
+#include "algo/krylov/resident/resident.h"
 #include "device/device.h"
 #include "mat/mat.h"
 #include "mat/rows.h"

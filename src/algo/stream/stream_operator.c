@@ -126,9 +126,8 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
     else if (!tulle__operator_one_tile_each(stream->layout, stream->comm->size))
         status = tulle__fail(TULLE_ERR_ARG, "an operator needs each PE's rows to be contiguous");
     const struct tulle__resident *found = NULL;
-    status = tulle_comm_agree(stream->comm, status);
-    if (status == TULLE_OK) status = find_resident(stream, &found);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(stream->comm, status));
+    TULLE_CALL(find_resident(stream, &found));
     tulle_operator made = {.comm = stream->comm,
         .n = stream->n,
         .type = stream->type,

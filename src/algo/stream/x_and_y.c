@@ -17,9 +17,9 @@ static tulle_status stage(struct tulle_stream *s, size_t bytes)
     s->device->ops->host_free(s->device, s->staged);
     s->staged = NULL;
     s->staged_bytes = 0;
-    tulle_status status = s->device->ops->host_new(s->device, bytes, "staging of X and Y", &s->staged);
-    if (status == TULLE_OK) s->staged_bytes = bytes;
-    return status;
+    TULLE_CALL(s->device->ops->host_new(s->device, bytes, "staging of X and Y", &s->staged));
+    s->staged_bytes = bytes;
+    return TULLE_OK;
 }
 
 static void move(size_t size, void *to, int64_t at, const void *from, int64_t index)

@@ -32,18 +32,17 @@ typedef struct tulle__method {
     tulle_status (*open)(tulle_trisolve *solver, tulle_gidx cols);
     /* Computes X from B, in the solver's layout. Adds to times[mine]. Local. */
     tulle_status (*sweep)(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times);
+    /* The same by a device of each PE, of one process; NULL: PE 0's device solves alone. */
+    const struct tulle__method *together;
+    const struct tulle__together_rows *rows; /* of such a method (device/together.h) */
 } tulle__method;
 
-/* device: one of PE 0 solves, with the bits of serial. The last four are the paper's. */
-extern const tulle__method tulle__method_serial, tulle__method_chunked, tulle__method_levels, tulle__method_p2p,
-    tulle__method_supernodal, tulle__method_push, tulle__method_device, tulle__method_unified,
-    tulle__method_unified_tasks, tulle__method_shmem, tulle__method_zerocopy;
-
 /*
- * Push and the paper's four on devices: each PE has one, and all are of one process. NULL for a
- * method that has no such kernels.
+ * device: one of PE 0 solves, with the bits of serial. push_together: push on a device of each PE. The paper's four:
+ * baselines/baselines.h.
  */
-const tulle__method *tulle__method_together(tulle_trisolve_method method);
+extern const tulle__method tulle__method_serial, tulle__method_chunked, tulle__method_levels, tulle__method_p2p,
+    tulle__method_supernodal, tulle__method_push, tulle__method_device, tulle__method_push_together;
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
 /* The method of a schedule, which may be a device's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of methods. */
-#include "algo/trisolve/method.h"
+#include "algo/trisolve/baselines/baselines.h"
 #include "base/arg.h"
 #include "base/spec.h"
 #include "base/words/names.h"
@@ -26,9 +26,9 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method)
 
 const tulle__method *tulle__method_in_use(const tulle__method_schedule *a)
 {
-    if (!a->on_device) return tulle__method_of(a->method);
-    const tulle__method *together = tulle__method_together(a->method);
-    return together ? together : &tulle__method_device;
+    const tulle__method *method = tulle__method_of(a->method);
+    if (!a->on_device) return method;
+    return method->together ? method->together : &tulle__method_device;
 }
 
 TULLE__WORDS(names, TULLE_TRISOLVE_METHOD_LIST);

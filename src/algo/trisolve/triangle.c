@@ -178,7 +178,8 @@ static const float largest_tiny_f32 = 0x1p-128f;
 
 static enum fault inspect_pivot(const tulle_tile *tile, int64_t e)
 {
-    const double pivot = tulle__tile_element(tile, e), tiny = tile->type == TULLE_F32 ? (double)largest_tiny_f32 : largest_tiny;
+    const double pivot = tulle__tile_element(tile, e),
+                 tiny = tile->type == TULLE_F32 ? (double)largest_tiny_f32 : largest_tiny;
     return pivot == 0 ? ZERO_PIVOT : fabs(pivot) <= tiny ? TINY_PIVOT : SOUND;
 }
 
@@ -259,8 +260,7 @@ tulle_status tulle__triangle_validate(tulle__triangle *t)
     if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
     if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
     if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1]) status = refuse_mixture();
-    status = tulle_comm_agree(t->T->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(t->T->comm, status));
     t->head = pivots[0] && t->upper;
     t->tail = pivots[0] && !t->upper;
     return TULLE_OK;

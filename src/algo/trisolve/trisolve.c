@@ -335,8 +335,7 @@ tulle_status tulle_trisolve_execute(
     tulle_trisolve_report made = {.seconds = (double)(tulle__now(solver->comm) - start) * 1e-9};
     if (status == TULLE_OK) status = make_report(solver, X->layout->n, times, &made);
     tulle__free(times);
-    status = tulle_comm_agree(solver->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
     solver->unvalidated = 0;
     tulle__solver_tried(solver, X->layout->n, made.seconds);
     if (report) *report = made;

@@ -125,9 +125,8 @@ tulle_status tulle__worker_schedule_refill(tulle__worker_schedule *schedule, con
 tulle_status tulle__worker_schedule_fill(tulle__worker_schedule *schedule, const tulle__triangle *t)
 {
     if (!t->unit) {
-        tulle_status status =
-            tulle__alloc((size_t)schedule->nrows, tulle_type_size(t->T->type), "inverse pivots", &schedule->inverse);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(
+            tulle__alloc((size_t)schedule->nrows, tulle_type_size(t->T->type), "inverse pivots", &schedule->inverse));
     }
     return tulle__worker_schedule_refill(schedule, t);
 }

@@ -47,7 +47,7 @@ void tulle__blas_users(int change)
     pthread_mutex_unlock(&blas_users.lock);
 }
 
-/* Threads of this process; 1 if nobody says. */
+/* Threads of this process; 1 if no setting says. */
 static int count_threads(void)
 {
     int count = 0;

@@ -8,7 +8,7 @@
  * Search order: the folders of TULLE_MODULE_PATH (absolute, separated by colons), those of the build
  * tree if the library, or the program that it is linked into, lies there, the folder `tulle` beside
  * the shared library, the installation, and the same place seen from the program (so that an
- * installation may be moved), if nobody but the program's owner or the superuser writes there.
+ * installation may be moved), if only the program's owner and the superuser write there.
  * Programs that run with more rights than their user's (setuid) take the installation alone.
  */
 #ifndef TULLE_BASE_MODULE_H

@@ -53,7 +53,7 @@ static int folder_length(const char *file)
 }
 
 /*
- * True if nobody but the superuser and the owner of the program can have put something there: a
+ * True if only the superuser and the owner of the program can have put something there: a
  * program in a folder of all, as /tmp, takes no module from what others may have laid beside it.
  */
 static int of_same_owner(const char *folder, const struct stat *program)

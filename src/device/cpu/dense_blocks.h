@@ -49,5 +49,3 @@ static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
             for (int64_t c = 0; c < task->cols; c++) line[c] /= a[i * task->lda + i];
     }
 }
-#undef T
-#undef NAME

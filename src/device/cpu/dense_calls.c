@@ -5,13 +5,8 @@
 #include "base/host/blas.h"
 #include "base/host/blas_names.h"
 
-#define T float
-#define NAME(x) x##_f32
-#include "device/cpu/dense_blocks.h"
-
-#define T double
-#define NAME(x) x##_f64
-#include "device/cpu/dense_blocks.h"
+#define TEMPLATE "device/cpu/dense_blocks.h"
+#include "kernel/both_types.h"
 
 #ifdef TULLE_HAVE_CBLAS
 #include <cblas.h>

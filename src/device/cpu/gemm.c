@@ -8,16 +8,8 @@
 #include "base/host/blas.h"
 #include "base/host/blas_names.h"
 
-#define T float
-#define NAME(x) x##_f32
-#include "device/cpu/gemm_loops.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
-#include "device/cpu/gemm_loops.h"
-#undef T
-#undef NAME
+#define TEMPLATE "device/cpu/gemm_loops.h"
+#include "kernel/both_types.h"
 
 #ifdef TULLE_HAVE_CBLAS
 #include <cblas.h>

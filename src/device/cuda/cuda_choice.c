@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kernels=measured for chains: cuSPARSE's kernel or ours, whichever is faster. The first chains of a kind are done by
- * both in turn, with events around them; nothing is done twice, and nobody waits: a chain that comes before the times
- * are known is cuSPARSE's. A kind is a type, a number of columns and a mean number of entries of rows, both of these up
- * to a factor of 2.
+ * both in turn, with events around them; nothing is done twice, and the host does not wait: a chain that comes before
+ * the times are known is cuSPARSE's. A kind is a type, a number of columns and a mean number of entries of rows, both
+ * of these up to a factor of 2.
  */
 #include <string.h>
 

@@ -297,7 +297,7 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
 }
 
 /* Rows of a level from which a launch of its own, some microseconds, costs less than the tickets of its rows, one
- * after the other at one address, and their waits; nobody has measured it yet (wide=). */
+ * after the other at one address, and their waits; not measured yet (wide=). */
 enum { WIDE_LEVEL = 4096 };
 
 static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
@@ -308,16 +308,15 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     int64_t wide = WIDE_LEVEL;
     int count = 0, ordinal = 0, sharers = 1, kernels = TULLE__CUDA_LIBRARY;
     void *before;
-    tulle_status status = find_devices(&count);
-    if (status == TULLE_OK) status = read_ordinal(part, count, setting, &ordinal, &sharers);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "mem", &memory);
-    if (status == TULLE_OK) status = read_kernels(part, &kernels);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_int(part, "wide", 1, INT32_MAX, &wide);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "piece", &piece);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 5);
-    if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
-    if (status != TULLE_OK) return status;
-    status = tulle__cuda_gpu_open(cuda, ordinal, setting);
+    TULLE_CALL(find_devices(&count));
+    TULLE_CALL(read_ordinal(part, count, setting, &ordinal, &sharers));
+    TULLE_CALL(tulle__cuda_host->spec_bytes(part, "mem", &memory));
+    TULLE_CALL(read_kernels(part, &kernels));
+    TULLE_CALL(tulle__cuda_host->spec_int(part, "wide", 1, INT32_MAX, &wide));
+    TULLE_CALL(tulle__cuda_host->spec_bytes(part, "piece", &piece));
+    TULLE_CALL(tulle__cuda_host->spec_done(part, keys, 5));
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda));
+    tulle_status status = tulle__cuda_gpu_open(cuda, ordinal, setting);
     if (status != TULLE_OK) {
         tulle__cuda_host->free(cuda);
         return status;

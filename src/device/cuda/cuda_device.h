@@ -258,7 +258,7 @@ tulle_status tulle__cuda_waits(tulle__device *device, int queues);
 /* ---- cuda_room.c ---- */
 
 /* Bytes of a card of `whole` bytes that each process leaves free for what is loaded and taken later. */
-size_t tulle__cuda_kept(size_t whole);
+size_t tulle__cuda_reserved(size_t whole);
 /* Bytes of the workspace of cuBLAS. */
 size_t tulle__cuda_blas_bytes(size_t whole, int major);
 /* Sets what this PE has: its part of the `left` bytes that are free and of the `idle` ones of this process's arenas,

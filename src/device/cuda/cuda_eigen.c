@@ -83,11 +83,10 @@ tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_
     tulle__cuda *cuda = (tulle__cuda *)device;
     size_t here;
     void *before;
-    tulle_status status = check_size(task);
-    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_size(task));
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
     tulle__cuda_lock_libraries(cuda);
-    status = start_library(cuda);
+    tulle_status status = start_library(cuda);
     if (status == TULLE_OK) status = ask(cuda, task, bytes, &here);
     tulle__cuda_unlock_libraries(cuda);
     tulle__cuda_leave(cuda, before);

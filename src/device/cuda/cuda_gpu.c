@@ -151,10 +151,9 @@ static tulle_status read_facts(tulle__cuda *cuda)
     tulle__cuda_gpu *gpu = cuda->gpu;
     struct cudaDeviceProp facts;
     size_t left = 0, whole = 0;
-    tulle_status status = check(gpu, cudaGetDeviceProperties(&facts, gpu->ordinal), "the device's properties");
-    if (status == TULLE_OK) status = tulle__cuda_check_code(cuda, tulle__cuda_load_scan());
-    if (status == TULLE_OK) status = check(gpu, cudaMemGetInfo(&left, &whole), "the device's memory");
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(gpu, cudaGetDeviceProperties(&facts, gpu->ordinal), "the device's properties"));
+    TULLE_CALL(tulle__cuda_check_code(cuda, tulle__cuda_load_scan()));
+    TULLE_CALL(check(gpu, cudaMemGetInfo(&left, &whole), "the device's memory"));
     snprintf(gpu->name, sizeof gpu->name, "%.60s", facts.name);
     gpu->shared = facts.sharedMemPerBlockOptin;
     gpu->processors = facts.multiProcessorCount;
@@ -166,10 +165,9 @@ static tulle_status read_facts(tulle__cuda *cuda)
 static tulle_status open_gpu(tulle__cuda *cuda)
 {
     void *before;
-    tulle_status status = find_driver(&cuda->gpu->driver);
-    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
-    if (status != TULLE_OK) return status;
-    status = read_facts(cuda);
+    TULLE_CALL(find_driver(&cuda->gpu->driver));
+    TULLE_CALL(tulle__cuda_enter(cuda, &before));
+    tulle_status status = read_facts(cuda);
     cuda->gpu->opened = status == TULLE_OK;
     tulle__cuda_leave(cuda, before);
     return status;

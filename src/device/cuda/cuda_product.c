@@ -109,9 +109,8 @@ static tulle_status make_values(struct product *p, const tulle__device_tile *C)
     cudaStream_t stream = p->queue->stream;
     const int32_t *rowptr = tulle__cuda_at(&C->rowptr), *colind = tulle__cuda_at(&C->colind);
     p->rows.count = bins_of(p, 1); /* the lists, if there were some, are read by now */
-    tulle_status status = check(p, tulle__cuda_product_sort(stream, &p->rows, rowptr));
-    if (status == TULLE_OK) status = look(p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(p, tulle__cuda_product_sort(stream, &p->rows, rowptr)));
+    TULLE_CALL(look(p));
     return check(p, tulle__cuda_product_values(
                         stream, &p->P, &p->rows, p->host.in_bin[1], rowptr, colind, tulle__cuda_at(&C->val)));
 }

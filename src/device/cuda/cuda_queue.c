@@ -94,7 +94,7 @@ static void end_call(tulle__device_queue *queue, tulle_status status)
     tulle__cuda_leave(queue->cuda, queue->before);
 }
 
-/* ---- spans of time: what they lack is nobody's failure ---- */
+/* ---- spans of time: a missing one is no failure ---- */
 
 /* Time of the oldest span, which is done. Counts are added to by several threads. */
 static void tell_span(tulle__device_queue *queue)

@@ -48,9 +48,9 @@ tulle_status tulle__cuda_take(
 {
     const tulle__device_arena_source source = tulle__cuda_source(cuda);
     const size_t spare = cuda->rooms < cuda->rooms_kept ? cuda->rooms_kept - cuda->rooms : 0;
-    tulle_status status = cuda->share->arenas->take(cuda->share->arena, &source, bytes, still, spare, what, block);
-    if (status == TULLE_OK) GUARD(block, 1);
-    return status;
+    TULLE_CALL(cuda->share->arenas->take(cuda->share->arena, &source, bytes, still, spare, what, block));
+    GUARD(block, 1);
+    return TULLE_OK;
 }
 
 void tulle__cuda_give(tulle__cuda *cuda, const tulle__device_arena_block *block)
@@ -64,7 +64,7 @@ void tulle__cuda_give(tulle__cuda *cuda, const tulle__device_arena_block *block)
  * On small cards an eighth; a context with cuSPARSE's, cuBLAS's and cuSOLVER's code takes most of a GB, more with
  * large products of cuBLAS, whatever the card has.
  */
-size_t tulle__cuda_kept(size_t whole)
+size_t tulle__cuda_reserved(size_t whole)
 {
     const size_t large = 16000000000u, least = (size_t)1 << 30;
     if (whole < large) return whole / 8;
@@ -80,7 +80,7 @@ size_t tulle__cuda_blas_bytes(size_t whole, int major)
 void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t idle, size_t whole, int processes)
 {
     const size_t sharers = (size_t)cuda->sharers, n = (size_t)processes;
-    size_t own = (left / n + idle) * n / sharers, kept = tulle__cuda_kept(whole) * n / sharers;
+    size_t own = (left / n + idle) * n / sharers, kept = tulle__cuda_reserved(whole) * n / sharers;
     cuda->rooms_kept = kept / 2 > cuda->gpu->blas_bytes ? kept / 2 : cuda->gpu->blas_bytes;
     kept = kept / 2 + cuda->rooms_kept;
     cuda->device.capacity = own > kept ? own - kept : 0;
@@ -125,10 +125,9 @@ static tulle_status take_room(tulle__device_queue *queue, size_t bytes)
 static tulle_status drop_old(tulle__device_queue *queue)
 {
     if (!queue->old_room.bytes) return TULLE_OK;
-    tulle_status status =
-        tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
-    if (status == TULLE_OK) tulle__cuda_room_give(queue, &queue->old_room);
-    return status;
+    TULLE_CALL(tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done"));
+    tulle__cuda_room_give(queue, &queue->old_room);
+    return TULLE_OK;
 }
 
 /* The old room stays until the queue is awaited: growing once waits for nothing, unless memory is short. */

@@ -93,9 +93,8 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
         return status == TULLE_OK ? tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type))
                                   : status;
     }
-    status = tulle__cuda_check_sparse(
-        p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_check_sparse(
+        p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW)));
     return tulle__cuda_check_sparse(
         p->cuda, cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
 }
@@ -276,7 +275,7 @@ void tulle__cuda_queue_scale(tulle__device_queue *queue, const tulle__device_sca
 
 /* ---- what is known before a product ---- */
 
-/* Arrays of A that have no place yet: any memory of the device stands for them, which nobody looks at. */
+/* Arrays of A that have no place yet: any memory of the device stands for them, which cuSPARSE does not read. */
 static tulle__slab_task with_places(const tulle__slab_task *task)
 {
     tulle__slab_task t = *task;

@@ -14,9 +14,7 @@ tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error)
     struct cudaDeviceProp facts;
     if (error != cudaErrorNoKernelImageForDevice) return tulle__cuda_check(cuda, error, "loading kernels");
     (void)cudaGetLastError();
-    tulle_status status =
-        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->gpu->ordinal), "the device's properties");
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->gpu->ordinal), "the device's properties"));
     return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
         "this build has no kernels for %s, whose compute capability is %d.%d", facts.name, facts.major, facts.minor);
 }

@@ -551,9 +551,9 @@ static tulle_status open_cpu(tulle__spec_part *part, const tulle__device_setting
 
 static tulle_status open_ref(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
-    tulle_status status = open_host(part, setting, "ref", tulle__kernels_ref(), device);
-    if (status == TULLE_OK) snprintf((*device)->text, sizeof(*device)->text, "host memory, plain loops");
-    return status;
+    TULLE_CALL(open_host(part, setting, "ref", tulle__kernels_ref(), device));
+    snprintf((*device)->text, sizeof(*device)->text, "host memory, plain loops");
+    return TULLE_OK;
 }
 
 const tulle__device_driver tulle__device_cpu = {

@@ -4,10 +4,10 @@
  * be held. Values are neither read nor written. A sparse product has as many entries in each row as are expected, and
  * no columns; the multiplications are exact. Two estimates:
  *
- * Of a product of tiles: entries / multiplications = the mean over multiplications drawn at even distances of
+ * Products of tiles: entries / multiplications = the mean over multiplications drawn at even distances of
  * (entries of the row / multiplications of the row), each row looked at in full. Drawn by multiplications, so that a
  * few heavy rows weigh what they cost (Hansen and Hurwitz 1943); without bias, and exact where rows are alike.
- * Of a sum of such results, which have no columns: those of a row fall anywhere in it, so of n places one stays free
+ * Sums of such results, which have no columns: the entries of a row fall anywhere, so one of n places stays free
  * with the chance prod (1 - entries_p / n). Too many where summands fall on the same columns.
  */
 #include <math.h>
@@ -231,7 +231,7 @@ static tulle_status spgemm(
     return TULLE_OK;
 }
 
-/* Counting and transposing structures is the reference's; a transposed tile gets values, which nobody reads. */
+/* Counting and transposing structures is the reference's; a transposed tile gets values, which are not read. */
 tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();

@@ -6,7 +6,7 @@
  *
  * A queue is an asynchronous queue of OpenACC's, named by a number. An event has one of its own, in which there is
  * never anything but waiting: recording an event lets that queue wait for what is in the recorded one by then, and
- * whoever joins the event or waits for it waits for the event's queue. So what is started in the recorded queue later
+ * a join or a wait for the event waits for the event's queue. So what is started in the recorded queue later
  * is not waited for. (An event that is recorded again also waits for what it stood for before, which was started
  * before, too.)
  *
@@ -252,7 +252,7 @@ static void event_free(tulle__device *device, tulle__device_event *event)
 {
     (void)device;
     if (!event) return;
-    event_wait(event); /* whoever gets its number begins with nothing in it */
+    event_wait(event); /* the next queue of its number begins empty */
     give_number(event->number);
     house->free(event);
 }
@@ -440,11 +440,11 @@ static tulle_status open_openacc(tulle__spec_part *part, const tulle__device_set
     openacc *acc = NULL;
     double memory = 0;
     int host = 0, gpus = 0;
-    tulle_status status = house->spec_flag(part, "host", &host);
-    if (status == TULLE_OK) status = house->spec_bytes(part, "mem", &memory);
-    if (status == TULLE_OK) status = house->spec_done(part, keys, 2);
-    if (status == TULLE_OK) status = house->alloc_zero(1, sizeof *acc, "a device", &acc);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(house->spec_flag(part, "host", &host));
+    TULLE_CALL(house->spec_bytes(part, "mem", &memory));
+    TULLE_CALL(house->spec_done(part, keys, 2));
+    TULLE_CALL(house->alloc_zero(1, sizeof *acc, "a device", &acc));
     if (TULLE_OPENACC_GPU && !host) gpus = acc_get_num_devices(acc_device_nvidia);
     if (gpus > 0)
         status = use_gpu(acc, gpus, setting, memory);

@@ -17,17 +17,8 @@ static int compare_columns(const void *left, const void *right)
     return (*x > *y) - (*x < *y);
 }
 
-#define T float
-#define NAME(x) x##_f32
-#include "device/ref/ref_rows.h"
-#undef T
-#undef NAME
-
-#define T double
-#define NAME(x) x##_f64
-#include "device/ref/ref_rows.h"
-#undef T
-#undef NAME
+#define TEMPLATE "device/ref/ref_rows.h"
+#include "kernel/both_types.h"
 
 static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
 {
@@ -198,9 +189,8 @@ static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__c
     (void)pool;
     int64_t *next = NULL;
     int32_t rows;
-    tulle_status status = tulle__narrow(A->m, "the width of a transposed tile", &rows);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)A->n, sizeof *next, "the cursors of a transposition", &next);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__narrow(A->m, "the width of a transposed tile", &rows));
+    TULLE_CALL(tulle__alloc((size_t)A->n, sizeof *next, "the cursors of a transposition", &next));
     int64_t *rowptr = result->rowptr;
     memset(rowptr, 0, ((size_t)A->n + 1) * sizeof *rowptr);
     for (int64_t a = A->rowptr[0]; a < A->rowptr[A->m]; a++) rowptr[A->colind[a] + 1]++;

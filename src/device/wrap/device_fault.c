@@ -182,12 +182,10 @@ static void close_fault(tulle__device *device)
 }
 
 static const tulle__device_ops template = {
+    TULLE__WRAPPED_OPS,
     .buffer_new = buffer_new,
-    .buffer_free = tulle__wrapped_buffer_free,
     .host_new = host_new,
-    .host_free = tulle__wrapped_host_free,
     .host_register = host_register,
-    .host_unregister = tulle__wrapped_host_unregister,
     .state = state,
     .peer = tulle__wrapped_peer,
     .queue_new = queue_new,
@@ -202,10 +200,7 @@ static const tulle__device_ops template = {
     .copy = copy,
     .start = start,
     .product = product,
-    .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
-    .forget = tulle__wrapped_forget,
     .close = close_fault,
 };
 

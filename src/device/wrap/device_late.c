@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `late` of devices: what is started in a queue is done only when somebody waits or polls for it, so that
- * whoever forgets to wait finds out. An awaited queue is done in its order; work that it joins, in the queue where that
+ * The wrapper `late` of devices: what is started in a queue is done only when a caller waits or polls for it, so that
+ * a forgotten wait shows. An awaited queue is done in its order; work that it joins, in the queue where that
  * was recorded, is done before. With a seed other queues' work that could be done is done in between, by chance. A poll
  * (event_done) does one piece of work. What a download will bring is all bits set until then, and so are new buffers
  * of a device whose memory the host reaches.
@@ -329,12 +329,10 @@ static void close_late(tulle__device *device)
 }
 
 static const tulle__device_ops ops = {
+    TULLE__WRAPPED_OPS,
     .buffer_new = buffer_new,
-    .buffer_free = tulle__wrapped_buffer_free,
     .host_new = tulle__wrapped_host_new,
-    .host_free = tulle__wrapped_host_free,
     .host_register = tulle__wrapped_host_register,
-    .host_unregister = tulle__wrapped_host_unregister,
     .state = tulle__wrapped_state,
     .peer = tulle__wrapped_peer,
     .queue_new = queue_new,
@@ -351,10 +349,7 @@ static const tulle__device_ops ops = {
     .copy = copy,
     .start = start,
     .product = product,
-    .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
-    .forget = tulle__wrapped_forget,
     .close = close_late,
 };
 

@@ -28,6 +28,12 @@ void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepar
 /* eigen_bytes of a wrapper. */
 tulle_status tulle__wrapped_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
 
+/* Operations that wrappers with the buffers above leave to the device below. */
+#define TULLE__WRAPPED_OPS                                                                                             \
+    .buffer_free = tulle__wrapped_buffer_free, .host_free = tulle__wrapped_host_free,                                  \
+    .host_unregister = tulle__wrapped_host_unregister, .eigen_bytes = tulle__wrapped_eigen_bytes,                      \
+    .workspace = tulle__wrapped_workspace, .forget = tulle__wrapped_forget
+
 /* host_new and host_free of a wrapper. */
 tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block);
 void tulle__wrapped_host_free(tulle__device *device, void *block);

@@ -7,7 +7,7 @@
  *
  * An engine works in the order in which copies were started, and gives each a ticket, 1, 2, ... What a queue or an
  * event has to wait for is then a number an engine: how far it must have come. Work only waits for tickets that were
- * given out before it, so the oldest copy that is not done waits for nothing, and nobody waits for ever. Kernels, and
+ * given out before it, so the oldest copy that is not done waits for nothing, and no copy waits for ever. Kernels, and
  * copies within the device, are run by the caller, when the engines have come as far as their queue says, and are done
  * when the call returns.
  */
@@ -465,12 +465,10 @@ static void close_limit(tulle__device *device)
 }
 
 static const tulle__device_ops ops = {
+    TULLE__WRAPPED_OPS,
     .buffer_new = tulle__wrapped_buffer_new,
-    .buffer_free = tulle__wrapped_buffer_free,
     .host_new = tulle__wrapped_host_new,
-    .host_free = tulle__wrapped_host_free,
     .host_register = tulle__wrapped_host_register,
-    .host_unregister = tulle__wrapped_host_unregister,
     .state = tulle__wrapped_state,
     .peer = peer,
     .queue_new = queue_new,
@@ -487,10 +485,7 @@ static const tulle__device_ops ops = {
     .copy = copy,
     .start = start,
     .product = product,
-    .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
-    .forget = tulle__wrapped_forget,
     .close = close_limit,
 };
 

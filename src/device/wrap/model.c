@@ -128,9 +128,9 @@ static int peer(const tulle__device *device, const tulle__device *other)
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
     const tulle__device_ops *ops = below(model_of(device));
-    tulle_status status = state(device);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(state(device));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **queue, "a queue", queue));
     (*queue)->model = model_of(device);
     if (ops) status = ops->queue_new(device->inner, &(*queue)->inner);
     if (status == TULLE_OK) return TULLE_OK;
@@ -155,9 +155,9 @@ static void queue_free(tulle__device *device, tulle__device_queue *queue)
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)
 {
     const tulle__device_ops *ops = below(model_of(device));
-    tulle_status status = state(device);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **event, "an event", event);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(state(device));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **event, "an event", event));
     (*event)->model = model_of(device);
     if (ops) status = ops->event_new(device->inner, &(*event)->inner);
     if (status == TULLE_OK) return TULLE_OK;
@@ -232,7 +232,7 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
     below(queue->model)->download(queue->inner, to, &place, bytes);
 }
 
-/* From a device that is no peer the device below refuses; without one below nobody asks for it. */
+/* From a device that is no peer the device below refuses; without a device below there is no such copy. */
 static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
 {
     count(queue, tulle__copy_kind_of(copy), copy->lines * copy->width);

@@ -22,9 +22,9 @@ const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *fil
 
 static tulle_status copy_text(const char *text, char **copy)
 {
-    tulle_status status = tulle__alloc(strlen(text) + 1, 1, "a path", copy);
-    if (status == TULLE_OK) memcpy(*copy, text, strlen(text) + 1);
-    return status;
+    TULLE_CALL(tulle__alloc(strlen(text) + 1, 1, "a path", copy));
+    memcpy(*copy, text, strlen(text) + 1);
+    return TULLE_OK;
 }
 
 /* Checks that contiguous data sets lie inside the file. */
@@ -109,8 +109,8 @@ tulle_status tulle__binsparse_open(const char *operand, const char *group, tulle
 {
     tulle__binsparse *made;
     tulle__hdf5_found found = {.json = NULL};
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a Binsparse file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a Binsparse file", &made));
     made->fd = -1;
     TULLE_TRY(name_file(operand, group, made));
     made->fd = open(strcmp(made->path, "-") == 0 ? "/dev/stdin" : made->path, O_RDONLY | O_CLOEXEC);

@@ -67,8 +67,8 @@ static tulle_status open_writer(
 {
     tulle__binsparse_writer *made;
     char *json = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a writer", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a writer", &made));
     made->fd = -1;
     tulle__binsparse_header *head = &made->header;
     *head = *described;

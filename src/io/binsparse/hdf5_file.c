@@ -127,8 +127,8 @@ static tulle_status open_group(const char *path, const char *name, hid_t *file, 
 static tulle_status examine(const char *path, const char *name, tulle__hdf5_found *found)
 {
     hid_t file, group, at;
-    tulle_status status = open_group(path, name, &file, &group);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(open_group(path, name, &file, &group));
     at = group;
     found->names = names;
     if (H5Aexists(group, "binsparse") > 0)
@@ -236,17 +236,22 @@ out:
     return status;
 }
 
-/* The three operations hold the lock and switch HDF5's error printing off. */
+/* status = an operation, which holds the lock, with HDF5's error printing off. */
+#define ALONE(operation)                                                                                               \
+    do {                                                                                                               \
+        pthread_mutex_lock(&hdf5_lock);                                                                                \
+        H5E_BEGIN_TRY                                                                                                  \
+        {                                                                                                              \
+            status = (operation);                                                                                      \
+        }                                                                                                              \
+        H5E_END_TRY                                                                                                    \
+        pthread_mutex_unlock(&hdf5_lock);                                                                              \
+    } while (0)
+
 tulle_status tulle__hdf5_examine(const char *path, const char *group, tulle__hdf5_found *found)
 {
     tulle_status status;
-    pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY
-    {
-        status = examine(path, group, found);
-    }
-    H5E_END_TRY
-    pthread_mutex_unlock(&hdf5_lock);
+    ALONE(examine(path, group, found));
     return status;
 }
 
@@ -254,29 +259,17 @@ tulle_status tulle__hdf5_read(tulle__hdf5_sets *sets, const char *path, const ch
     int which, int64_t first, int64_t count, char kind, void *to)
 {
     tulle_status status = tulle__attend(); /* not while the lock is held: a program may read there, too */
-    if (status != TULLE_OK) return status;
-    pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY
-    {
-        status = read_slab(sets, path, group, called[which], which, first, count, kind, to);
-    }
-    H5E_END_TRY
-    pthread_mutex_unlock(&hdf5_lock);
+    if (status == TULLE_OK) ALONE(read_slab(sets, path, group, called[which], which, first, count, kind, to));
     return status;
 }
 
 tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array)
 {
     tulle_status status;
-    pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY
-    {
-        status = create(path, json, array);
-    }
-    H5E_END_TRY
-    pthread_mutex_unlock(&hdf5_lock);
+    ALONE(create(path, json, array));
     return status;
 }
+#undef ALONE
 
 tulle_status tulle__hdf5_present(const char *path)
 {

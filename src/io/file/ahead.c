@@ -79,8 +79,8 @@ static int start_thread(tulle__ahead *ahead)
 tulle_status tulle__ahead_open(const tulle__packed_file *file, size_t block, int threads, tulle__ahead **ahead)
 {
     tulle__ahead *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a ring of decompressed blocks", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a ring of decompressed blocks", &made));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     made->block = block;

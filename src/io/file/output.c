@@ -23,8 +23,8 @@ struct tulle__output {
 tulle_status tulle__output_open(const char *path, int packers, tulle__output **output)
 {
     tulle__output *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "an output file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "an output file", &made));
     made->file.fd = -1;
     TULLE_TRY(strcmp(path, "-") == 0 ? tulle__new_file_standard(&made->file) : tulle__new_file_open(path, &made->file));
     if (packers > 0) TULLE_TRY(tulle__pack_open(&made->file, packers, &made->pack));

@@ -102,8 +102,8 @@ static int afford(int threads, int *nslots)
 tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **pack)
 {
     tulle__pack *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a packer", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a packer", &made));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->full, NULL);
     pthread_cond_init(&made->packed, NULL);

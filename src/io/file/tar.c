@@ -61,9 +61,8 @@ static tulle_status take(struct sweep *s, void *to, size_t n)
 {
     size_t got;
     int64_t consumed;
-    tulle_status status = tulle__attend();
-    if (status == TULLE_OK) status = tulle__inflate_read(s->inflate, to, n, &got, &consumed);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__attend());
+    TULLE_CALL(tulle__inflate_read(s->inflate, to, n, &got, &consumed));
     s->at += (int64_t)got;
     if (got < n) return tulle__fail(TULLE_ERR_FORMAT, "%s: the archive ends early: truncated?", s->path);
     return TULLE_OK;
@@ -211,8 +210,8 @@ tulle_status tulle__tar_find(const tulle__packed_file *archive, const char *name
     tulle__tar_member next;
     char all[TULLE__TAR_LIST] = "", matrices[TULLE__TAR_LIST] = "";
     int found, fitting = 0;
-    tulle_status status = sweep_open(archive, &s);
-    if (status != TULLE_OK) goto out;
+    tulle_status status;
+    TULLE_TRY(sweep_open(archive, &s));
     for (;;) {
         TULLE_TRY(next_member(&s, &next, &found));
         if (!found) break;
@@ -244,8 +243,8 @@ tulle_status tulle__tar_others(const tulle__packed_file *archive, char list[TULL
     tulle__tar_member next;
     int found;
     list[0] = '\0';
-    tulle_status status = sweep_open(archive, &s);
-    if (status != TULLE_OK) goto out;
+    tulle_status status;
+    TULLE_TRY(sweep_open(archive, &s));
     for (;;) {
         TULLE_TRY(next_member(&s, &next, &found));
         if (!found) break;

@@ -94,8 +94,8 @@ static tulle_status read_directory(tulle__zip *zip)
 {
     unsigned char record[END];
     int64_t end = 0;
-    tulle_status status = find_end(zip, record, &end);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(find_end(zip, record, &end));
     uint64_t size = little(record + 12, 4), offset = little(record + 16, 4), entries = little(record + 10, 2);
     if (little(record + 4, 2) != 0 && little(record + 4, 2) != 0xffff)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: zip files in several parts are not supported", zip->file.path);
@@ -116,9 +116,9 @@ static tulle_status read_directory(tulle__zip *zip)
 tulle_status tulle__zip_open(const char *path, tulle__zip **zip)
 {
     tulle__zip *made;
-    tulle_status status = tulle__zip_present(path);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a zip file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__zip_present(path));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a zip file", &made));
     made->file.fd = -1;
     TULLE_TRY(tulle__regular_open(path, &made->file));
     TULLE_TRY(read_directory(made));
@@ -229,8 +229,8 @@ tulle_status tulle__zip_find(const tulle__zip *zip, const char *name, int *found
 tulle_status tulle__zip_stream_open(const tulle__zip *zip, const tulle__zip_member *member, tulle__zip_stream **stream)
 {
     tulle__zip_stream *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a member of a zip file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a member of a zip file", &made));
     made->zip = zip;
     made->member = *member;
     if (member->packed)
@@ -271,9 +271,8 @@ static tulle_status check_room(const tulle__zip_stream *s, int64_t bytes)
 
 tulle_status tulle__zip_read(tulle__zip_stream *s, void *to, size_t bytes)
 {
-    tulle_status status = check_room(s, (int64_t)bytes);
-    if (status == TULLE_OK) status = take(s, to, bytes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_room(s, (int64_t)bytes));
+    TULLE_CALL(take(s, to, bytes));
     s->crc = tulle__zip_crc(s->crc, to, bytes);
     s->read += (int64_t)bytes;
     return TULLE_OK;

@@ -5,6 +5,7 @@
 
 #include <zlib.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 static inline void *tulle__zlib_alloc(void *opaque, unsigned count, unsigned size)
@@ -22,8 +23,7 @@ static inline void tulle__zlib_free(void *opaque, void *block)
 
 static inline tulle_status tulle__zlib_new(z_stream **stream)
 {
-    const tulle_status status = tulle__alloc_zero(1, sizeof **stream, "zlib's state", stream);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **stream, "zlib's state", stream));
     (*stream)->zalloc = tulle__zlib_alloc;
     (*stream)->zfree = tulle__zlib_free;
     return TULLE_OK;

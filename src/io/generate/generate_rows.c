@@ -54,9 +54,9 @@ tulle_status tulle__generator_edges(
 {
     if (!generator->kind->edges)
         return tulle__fail(TULLE_ERR_ARG, "'%s' is generated row by row and has no edges", generator->kind->name);
-    tulle_status status = check_range("edges", e0, e1, generator->edges);
-    if (status == TULLE_OK) generator->kind->edges(generator, e0, e1, row, col);
-    return status;
+    TULLE_CALL(check_range("edges", e0, e1, generator->edges));
+    generator->kind->edges(generator, e0, e1, row, col);
+    return TULLE_OK;
 }
 
 /* ---- many rows at once ---- */

@@ -58,8 +58,7 @@ static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
     tulle_status status = tulle__spec_word(part, "values", &word);
     if (status != TULLE_OK || !word) return status;
     int found;
-    status = tulle__name_parse("kind of values (values=)", word, mode_names, TULLE__VALUES_COUNT, &found);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__name_parse("kind of values (values=)", word, mode_names, TULLE__VALUES_COUNT, &found));
     g->mode = (tulle__generator_mode)found;
     if (g->mode == TULLE__VALUES_LAPLACE && !g->kind->laplace)
         return tulle__fail(TULLE_ERR_ARG, "values=laplace is for stencils, not for '%s'", part->name);

@@ -269,9 +269,8 @@ static tulle_status open_delaunay(tulle__spec_part *part, tulle__generator *g)
 static tulle_status open_shell(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t dof = 6;
-    tulle_status status = open_lattice(part, g, 16, .63);
-    if (status == TULLE_OK) status = tulle__spec_int(part, "dof", 1, TULLE__FEM_DOF_MAX, &dof);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(open_lattice(part, g, 16, .63));
+    TULLE_CALL(tulle__spec_int(part, "dof", 1, TULLE__FEM_DOF_MAX, &dof));
     g->as.lattice.neighbours = 8;
     g->as.lattice.dof = dof;
     g->m = g->n = g->m * dof;
@@ -282,10 +281,9 @@ static tulle_status open_shell(tulle__spec_part *part, tulle__generator *g)
 static tulle_status open_road(tulle__spec_part *part, tulle__generator *g)
 {
     double degree = 2.8;
-    tulle_status status = open_lattice(part, g, 4, .38);
-    if (status == TULLE_OK) status = tulle__spec_real(part, "degree", 0, 4, &degree);
-    if (status == TULLE_OK) status = tulle__spec_int(part, "pieces", 0, PIECES_MOST, &g->as.lattice.pieces);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(open_lattice(part, g, 4, .38));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, 4, &degree));
+    TULLE_CALL(tulle__spec_int(part, "pieces", 0, PIECES_MOST, &g->as.lattice.pieces));
     g->as.lattice.keep = (uint64_t)(degree / 2 * 0x1p32); /* edges a point */
     g->as.lattice.neighbours = 4;
     g->m = numbers(g, g->m);

@@ -65,8 +65,8 @@ tulle_status tulle__text_head(const tulle__text *text, void *to, size_t want, si
     int64_t consumed;
     tulle__packed_file file = tulle__text_packed(text);
     if (file.member && file.bytes < (int64_t)want) want = (size_t)file.bytes; /* the rest of the archive is not read */
-    tulle_status status = tulle__inflate_open(&file, &inflate);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__inflate_open(&file, &inflate));
     if (want) status = tulle__inflate_read(inflate, to, want, got, &consumed);
     tulle__inflate_close(inflate);
     return status;
@@ -79,7 +79,7 @@ static tulle_status look_inside(tulle__text *text, const char *member)
     size_t got = 0;
     text->packed = text->packing != NULL;
     tulle_status status = tulle__text_head(text, head, sizeof head, &got);
-    /* what is wrong with packed data is said by whoever reads all of them, with the place */
+    /* faults of packed data are reported by the reader of all of them, with the place */
     if (status != TULLE_OK && (status == TULLE_ERR_FORMAT && !member)) return TULLE_OK;
     if (status != TULLE_OK) return status;
     if (!tulle__tar_begins(head, got))
@@ -159,8 +159,8 @@ static int64_t share(int64_t total, int part, int nparts)
 tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, int nparts, tulle__lines **lines)
 {
     tulle__lines *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a reader of lines", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a reader of lines", &made));
     made->text = *text;
     made->block = text->block ? text->block : DEFAULT_BLOCK;
     made->part = part;
@@ -203,9 +203,9 @@ static tulle_status make_room(tulle__lines *l)
 {
     if (l->used + l->block + 1 <= l->room) return TULLE_OK;
     size_t room = 2 * l->room > l->used + l->block + 1 ? 2 * l->room : l->used + l->block + 1;
-    tulle_status status = tulle__realloc(room + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer);
-    if (status == TULLE_OK) l->room = room;
-    return status;
+    TULLE_CALL(tulle__realloc(room + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer));
+    l->room = room;
+    return TULLE_OK;
 }
 
 /* Appends a block of a plain file to the buffer. */
@@ -240,9 +240,8 @@ static tulle_status read_packed(tulle__lines *l)
     const char *data;
     size_t bytes;
     int64_t consumed;
-    tulle_status status = tulle__attend();
-    if (status == TULLE_OK) status = tulle__ahead_next(l->ahead, &data, &bytes, &consumed);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__attend());
+    TULLE_CALL(tulle__ahead_next(l->ahead, &data, &bytes, &consumed));
     l->ended = bytes == 0;
     if (l->ended) return TULLE_OK;
     tulle__progress_meter_set(l->text.meter, consumed, l->text.bytes);

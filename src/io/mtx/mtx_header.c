@@ -390,16 +390,16 @@ static tulle_status name_of(tulle__mtx *mtx, const char *path)
     const char *base = tulle__mtx_base(mtx);
     const size_t n = strlen(path), m = strlen(base);
     const int named = !*base || (n > m && path[n - m - 1] == '/' && strcmp(path + n - m, base) == 0);
-    tulle_status status = tulle__alloc(n + m + 2, 1, "a path", &mtx->path);
-    if (status == TULLE_OK) snprintf(mtx->path, n + m + 2, "%s%s%s", path, named ? "" : "/", named ? "" : base);
-    return status;
+    TULLE_CALL(tulle__alloc(n + m + 2, 1, "a path", &mtx->path));
+    snprintf(mtx->path, n + m + 2, "%s%s%s", path, named ? "" : "/", named ? "" : base);
+    return TULLE_OK;
 }
 
 tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options, tulle__mtx **mtx)
 {
     tulle__mtx *made = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a Matrix Market file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a Matrix Market file", &made));
     made->text.fd = -1;
     if (options) made->options = *options;
     const char *name = tulle__text_name(path);

@@ -23,9 +23,9 @@ static tulle_status reserve(tulle__mtx_text *text, size_t bytes)
 {
     if (text->room - text->bytes >= bytes) return TULLE_OK;
     size_t room = 2 * text->room > text->bytes + bytes ? 2 * text->room : text->bytes + bytes;
-    tulle_status status = tulle__realloc(room, 1, "text of a Matrix Market file", &text->text);
-    if (status == TULLE_OK) text->room = room;
-    return status;
+    TULLE_CALL(tulle__realloc(room, 1, "text of a Matrix Market file", &text->text));
+    text->room = room;
+    return TULLE_OK;
 }
 
 static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val, int64_t e)

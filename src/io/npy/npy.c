@@ -53,8 +53,8 @@ out:
 tulle_status tulle__npy_open(const char *path, tulle__npy **npy)
 {
     tulle__npy *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a .npy file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a .npy file", &made));
     made->file.fd = -1;
     TULLE_TRY(tulle__regular_open(path, &made->file));
     TULLE_TRY(read_header(made));

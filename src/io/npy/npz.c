@@ -145,8 +145,8 @@ static tulle_status read_small(
     const tulle__npz *npz, const char *name, struct demands wanted, size_t room, char *to, struct array *a)
 {
     tulle__zip_stream *stream = NULL;
-    tulle_status status = find_all(npz, name, a);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(find_all(npz, name, a));
     TULLE_TRY(tulle__zip_stream_open(npz->zip, &a->member, &stream));
     TULLE_TRY(read_array_header(stream, &wanted, a));
     size_t bytes = (size_t)(a->member.bytes - a->begin);
@@ -272,8 +272,8 @@ static tulle_status open_data(tulle__npz *npz)
 tulle_status tulle__npz_open(const char *path, tulle__npz **npz)
 {
     tulle__npz *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a .npz file", &made);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *made, "a .npz file", &made));
     TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
     memcpy(made->path, path, strlen(path) + 1);
     TULLE_TRY(tulle__zip_open(path, &made->zip));
@@ -330,16 +330,16 @@ out:
 
 static tulle_status next_integers(struct cursor *c, int64_t n, int64_t *to)
 {
-    tulle_status status = tulle__zip_read(c->stream, c->raw, (size_t)(n * c->array->npy.width));
-    if (status == TULLE_OK) tulle__npy_integers(&c->array->npy, c->raw, n, to);
-    return status;
+    TULLE_CALL(tulle__zip_read(c->stream, c->raw, (size_t)(n * c->array->npy.width)));
+    tulle__npy_integers(&c->array->npy, c->raw, n, to);
+    return TULLE_OK;
 }
 
 static tulle_status next_reals(struct cursor *c, tulle__gate *gate, int64_t n, double *to)
 {
-    tulle_status status = tulle__zip_read(c->stream, c->raw, (size_t)(n * c->array->npy.width));
-    if (status == TULLE_OK) tulle__gate_numbers(gate, tulle__npy_stored(&c->array->npy), c->raw, n, to);
-    return status;
+    TULLE_CALL(tulle__zip_read(c->stream, c->raw, (size_t)(n * c->array->npy.width)));
+    tulle__gate_numbers(gate, tulle__npy_stored(&c->array->npy), c->raw, n, to);
+    return TULLE_OK;
 }
 
 /* Reads n indices, checked against the limit; the first is number `first`. */

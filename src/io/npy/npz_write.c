@@ -110,8 +110,8 @@ tulle_status tulle__npz_writer_open(const char *path, const tulle__npz_sparse *s
     const int64_t rows = sparse->rows, cols = sparse->cols, count = sparse->count;
     tulle__npz_writer *w = NULL;
     int64_t shape[2] = {rows, cols}, begin = 0;
-    tulle_status status = tulle__zip_present(path);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__zip_present(path));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *w, "a writer", &w));
     w->rows = rows;
     w->count = count;

@@ -53,9 +53,9 @@ static tulle_status read_values(const tulle__petsc *p, tulle__gate *gate, int64_
 {
     char raw[PIECE * 8];
     tulle__stored as = {'f', p->header.value, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
-    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * as.width), offset);
-    if (status == TULLE_OK) tulle__gate_numbers(gate, as, raw, n, to);
-    return status;
+    TULLE_CALL(tulle__regular_read(&p->file, raw, (size_t)(n * as.width), offset));
+    tulle__gate_numbers(gate, as, raw, n, to);
+    return TULLE_OK;
 }
 
 /* ---- the header ---- */

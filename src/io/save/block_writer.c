@@ -42,8 +42,8 @@ tulle_status tulle__file_format(const char *path, const char *format, tulle_type
 tulle_status tulle__block_writer_new(tulle__pool *pool, const tulle__block_shape *shape, tulle__block_writer **out)
 {
     tulle__block_writer *w = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *w, "a writer of blocks", &w);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *w, "a writer of blocks", &w));
     w->pool = pool;
     w->shape = *shape;
     TULLE_TRY(tulle__alloc_zero((size_t)tulle__blocks_over(shape->m, shape->block) + 1, sizeof *w->rowptr,

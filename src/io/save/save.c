@@ -223,8 +223,8 @@ static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, i
         .symmetry = symmetry,
         .array = A->kind == TULLE_DENSE};
     tulle__mtx_writer *writer;
-    tulle_status status = tulle__mtx_writer_open(path, &shape, tulle__save_packers(A->comm, path), &writer);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__mtx_writer_open(path, &shape, tulle__save_packers(A->comm, path), &writer));
     if (!shape.array) {
         status = tulle__save_mtx_rows(A, &shape, writer);
     } else {

@@ -152,8 +152,7 @@ tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char 
     if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);
     if (status == TULLE_OK && !wanted.plain && A->kind != TULLE_CSR)
         status = tulle__fail(TULLE_ERR_ARG, "%s: a dense matrix cannot be stored in sparse blocks", path);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle__mat_order(A);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle__mat_order(A));
     return wanted.plain ? tulle_mat_save(A, path) : save(A, &wanted, path);
 }

@@ -125,9 +125,8 @@ static tulle_status take_single(struct target *to, struct slab *slab)
     const char *val = slab->val;
     for (int64_t r = 0; r < slab->r1 - slab->r0; r++)
         for (int64_t e = slab->rowptr[r]; e < slab->rowptr[r + 1]; e++) {
-            tulle_status status =
-                to->put(to->writer, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type));
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(
+                to->put(to->writer, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type)));
         }
     return TULLE_OK;
 }
@@ -246,11 +245,9 @@ static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, co
 static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, const char *path)
 {
     tulle__petsc_writer *writer;
-    tulle_status status =
-        tulle__petsc_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__petsc_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer));
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_petsc, .writer = writer};
-    status = each_slab(slab, meter, &to);
+    tulle_status status = each_slab(slab, meter, &to);
     if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
@@ -293,14 +290,13 @@ static tulle_status save_generated(
     tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
     tulle__block_wanted wanted;
     tulle__format ending;
-    tulle_status status = tulle__file_format(path, format, type, &wanted);
-    if (status == TULLE_OK) status = tulle__output_format(path, TULLE_CSR, &ending);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__file_format(path, format, type, &wanted));
+    TULLE_CALL(tulle__output_format(path, TULLE_CSR, &ending));
     tulle__generator_get_shape(generator, &slab.shape);
     if (slab.shape.n > INT32_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%lld columns are too many", (long long)slab.shape.n);
-    status = tulle__pool_new(tulle__save_threads(comm), &slab.pool);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__pool_new(tulle__save_threads(comm), &slab.pool));
     switch (ending) {
     case TULLE__FORMAT_BINSPARSE:
         status = wanted.plain ? save_entries(&slab, meter, path) : save_blocks(&slab, meter, &wanted, path);

@@ -225,8 +225,8 @@ static void scatter(const tulle_tile *from, const tulle_own_tile *to)
 /* A dense matrix of the entries of S. Collective. */
 static tulle_status into_dense(const tulle_mat *S, tulle_order order, tulle_mat **D)
 {
-    tulle_status status = tulle_mat_new_dense(S->comm, S->layout, S->type, order, D);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_mat_new_dense(S->comm, S->layout, S->type, order, D));
     for (int i = 0; i < S->layout->mt; i++)
         for (int j = 0; j < S->layout->nt && status == TULLE_OK; j++) {
             tulle_own_tile to;

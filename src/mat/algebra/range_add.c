@@ -30,10 +30,9 @@ static bool find_blocks(const tulle__block_cuts *whole, const tulle__block_cuts 
 
 static tulle_status check(const tulle_mat *P, const tulle_mat *C, tulle_gidx row, tulle_gidx col, struct range *g)
 {
-    tulle_status status = tulle__wants_values(C->comm, "a sum in a range of a matrix");
-    if (status == TULLE_OK) status = tulle__wants_full(P);
-    if (status == TULLE_OK) status = tulle__wants_full(C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__wants_values(C->comm, "a sum in a range of a matrix"));
+    TULLE_CALL(tulle__wants_full(P));
+    TULLE_CALL(tulle__wants_full(C));
     if (P->comm != C->comm || P->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the matrices are of two comms or types");
     if (!P->format->in_blocks || C->kind != TULLE_VBSR)

@@ -338,9 +338,8 @@ tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tu
     if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own, uplo) || TULLE__NULL(A))
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
-    tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
-    if (status == TULLE_OK) status = array_alike(comm, array);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle__array_check(array)));
+    TULLE_CALL(array_alike(comm, array));
     if (array->storage == TULLE_STORAGE_DENSE) return from_dense(comm, array, A);
     if (array->symmetry != TULLE_GENERAL) return from_half(comm, array, A);
     return array->storage == TULLE_STORAGE_COO ? from_coo(comm, array, A) : from_compressed(comm, array, A);

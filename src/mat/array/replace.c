@@ -102,8 +102,7 @@ tulle_status tulle_mat_replace_blocks(
     if (status == TULLE_OK && A->symmetry != TULLE_GENERAL) status = check_stored(A, i, j, rowptr, colind);
     if (status != TULLE_OK) return status;
     const int64_t blocks = rowptr[tile.block_rows];
-    status = tulle__mat_place_blocks(A, i, j, blocks, count_values(&tile, rowptr, colind), &tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place_blocks(A, i, j, blocks, count_values(&tile, rowptr, colind), &tile));
     memcpy(tile.rowptr, rowptr, ((size_t)tile.block_rows + 1) * sizeof *rowptr);
     if (blocks) memcpy(tile.colind, colind, (size_t)blocks * sizeof *colind);
     fill(&tile, val);

@@ -18,8 +18,7 @@ static tulle_status parse_values(tulle__spec_part *part, tulle_type type, tulle_
     *values = type;
     tulle_status status = tulle__spec_word(part, "values", &word);
     if (status != TULLE_OK || !word) return status;
-    status = tulle__name_parse("type of values", word, names, 2, &which);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__name_parse("type of values", word, names, 2, &which));
     *values = types[which];
     if (*values == TULLE_F64 && type == TULLE_F32)
         return tulle__fail(TULLE_ERR_ARG, "values=f64 would widen a matrix of f32 values");

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-tulle_gidx tulle__axis_below(const tulle__axis *axis, int part, tulle_gidx index)
+tulle_gidx tulle__axis_below(const tulle__cyclic_axis *axis, int part, tulle_gidx index)
 {
     tulle_gidx blocks = index / axis->block, rest = index % axis->block;
     int turn = (axis->parts + part - axis->source) % axis->parts; /* the part's turn in each round of blocks */
@@ -32,7 +32,7 @@ tulle_gidx tulle_cyclic_local_rows(const tulle_cyclic *cyclic, int rank)
 {
     int p, q;
     if (TULLE__NULL(cyclic) || cyclic->row_block < 1 || !tulle__cyclic_position(cyclic, rank, &p, &q)) return 0;
-    const tulle__axis axis = tulle__axis_rows(cyclic);
+    const tulle__cyclic_axis axis = tulle__axis_rows(cyclic);
     return tulle__axis_below(&axis, p, axis.n);
 }
 
@@ -40,7 +40,7 @@ tulle_gidx tulle_cyclic_local_cols(const tulle_cyclic *cyclic, int rank)
 {
     int p, q;
     if (TULLE__NULL(cyclic) || cyclic->col_block < 1 || !tulle__cyclic_position(cyclic, rank, &p, &q)) return 0;
-    const tulle__axis axis = tulle__axis_cols(cyclic);
+    const tulle__cyclic_axis axis = tulle__axis_cols(cyclic);
     return tulle__axis_below(&axis, q, axis.n);
 }
 
@@ -160,7 +160,7 @@ tulle_status tulle__cyclic_check(
             " x %" PRId64,
             name, part->m, part->n, part->row, part->col, x->m, x->n);
     if (!tulle__cyclic_position(x, rank, &p, &q)) return TULLE_OK;
-    const tulle__axis rows = tulle__axis_rows(x), cols = tulle__axis_cols(x);
+    const tulle__cyclic_axis rows = tulle__axis_rows(x), cols = tulle__axis_cols(x);
     tulle_gidx local = tulle__axis_below(&rows, p, x->m);
     if (part->ld < 1 || part->ld < local)
         return tulle__fail(TULLE_ERR_ARG,

@@ -6,35 +6,35 @@
 #include <tulle/cyclic.h>
 
 /* n indices in blocks, dealt to the parts of the grid from part `source` on. */
-typedef struct tulle__axis {
+typedef struct tulle__cyclic_axis {
     tulle_gidx n, block;
     int source, parts;
-} tulle__axis;
+} tulle__cyclic_axis;
 
-static inline tulle__axis tulle__axis_rows(const tulle_cyclic *x)
+static inline tulle__cyclic_axis tulle__axis_rows(const tulle_cyclic *x)
 {
-    return (tulle__axis){x->m, x->row_block, x->row_source, x->grid_rows};
+    return (tulle__cyclic_axis){x->m, x->row_block, x->row_source, x->grid_rows};
 }
 
-static inline tulle__axis tulle__axis_cols(const tulle_cyclic *x)
+static inline tulle__cyclic_axis tulle__axis_cols(const tulle_cyclic *x)
 {
-    return (tulle__axis){x->n, x->col_block, x->col_source, x->grid_cols};
+    return (tulle__cyclic_axis){x->n, x->col_block, x->col_source, x->grid_cols};
 }
 
 /* The part that owns an index. */
-static inline int tulle__axis_part(const tulle__axis *axis, tulle_gidx index)
+static inline int tulle__axis_part(const tulle__cyclic_axis *axis, tulle_gidx index)
 {
     return (int)((axis->source + index / axis->block) % axis->parts);
 }
 
 /* The place of an index among those of its part. */
-static inline tulle_gidx tulle__axis_local(const tulle__axis *axis, tulle_gidx index)
+static inline tulle_gidx tulle__axis_local(const tulle__cyclic_axis *axis, tulle_gidx index)
 {
     return index / axis->block / axis->parts * axis->block + index % axis->block;
 }
 
 /* The number of indices below `index` that the part owns. */
-tulle_gidx tulle__axis_below(const tulle__axis *axis, int part, tulle_gidx index);
+tulle_gidx tulle__axis_below(const tulle__cyclic_axis *axis, int part, tulle_gidx index);
 
 /* The rank of the PE at a place of the grid. */
 static inline int tulle__cyclic_rank(const tulle_cyclic *x, int row, int col)

@@ -11,7 +11,7 @@ static tulle_status map_part(const tulle_mat *A, const tulle_cyclic_part *part, 
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
-    const tulle__axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
+    const tulle__cyclic_axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
     tulle__spans m = {.span = NULL}, n = {.span = NULL};
     int p, q;
     *map = (tulle__cyclic_map){.mat = A, .ld = part->ld};
@@ -48,11 +48,10 @@ tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *pa
         return tulle__refuse(comm);
     tulle_mat *made = NULL;
     tulle__cyclic_map map = {.mat = NULL};
-    tulle_status status = check(__func__, comm, part, val, layout);
-    if (status == TULLE_OK) status = tulle_mat_new_dense_undefined(comm, layout, type, TULLE_COL_MAJOR, &made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(__func__, comm, part, val, layout));
+    TULLE_CALL(tulle_mat_new_dense_undefined(comm, layout, type, TULLE_COL_MAJOR, &made));
     tulle__set_up_begin(comm);
-    status = map_part(made, part, &map);
+    tulle_status status = map_part(made, part, &map);
     if (status == TULLE_OK) status = tulle__cyclic_put(&map, val);
     tulle__set_up_end(comm);
     tulle__cyclic_map_fini(&map);

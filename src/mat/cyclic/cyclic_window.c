@@ -4,7 +4,7 @@
 tulle__window tulle__window_of(const tulle_cyclic_part *part, const void *val, size_t size, int rank)
 {
     int p, q;
-    const tulle__axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
+    const tulle__cyclic_axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
     if (!val || !tulle__cyclic_position(part->cyclic, rank, &p, &q)) return (tulle__window){.first = NULL};
     int64_t r = tulle__axis_below(&rows, p, part->row), c = tulle__axis_below(&cols, q, part->col);
     tulle__window w = {.rows = tulle__axis_below(&rows, p, part->row + part->m) - r,

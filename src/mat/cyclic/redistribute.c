@@ -24,7 +24,7 @@ enum { COLUMNS_EACH = 8 }; /* that a thread copies at a time */
 
 struct side {
     const tulle_cyclic_part *part;
-    tulle__axis rows, cols;
+    tulle__cyclic_axis rows, cols;
     int is_in, p, q; /* this PE in the grid */
 };
 

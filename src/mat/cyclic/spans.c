@@ -32,14 +32,14 @@ tulle_status tulle__spans_same(tulle_gidx n, tulle__spans *spans)
 }
 
 /* Number of the index and its successors in the same block, at most `most`. */
-static tulle_gidx rest_of_block(const tulle__axis *axis, tulle_gidx index, tulle_gidx most)
+static tulle_gidx rest_of_block(const tulle__cyclic_axis *axis, tulle_gidx index, tulle_gidx most)
 {
     tulle_gidx rest = axis->block - index % axis->block;
     return rest < most ? rest : most;
 }
 
-tulle_status tulle__spans_by_class(const tulle__axis *a, tulle_gidx first_a, const tulle__axis *b, tulle_gidx first_b,
-    tulle_gidx n, tulle__spans *spans, tulle_gidx *cut)
+tulle_status tulle__spans_by_class(const tulle__cyclic_axis *a, tulle_gidx first_a, const tulle__cyclic_axis *b,
+    tulle_gidx first_b, tulle_gidx n, tulle__spans *spans, tulle_gidx *cut)
 {
     tulle_status status = TULLE_OK;
     int classes = a->parts * b->parts;
@@ -66,9 +66,9 @@ out:
 }
 
 tulle_status tulle__spans_by_part(
-    const tulle__axis *axis, tulle_gidx first, tulle_gidx n, tulle__spans *spans, tulle_gidx *cut)
+    const tulle__cyclic_axis *axis, tulle_gidx first, tulle_gidx n, tulle__spans *spans, tulle_gidx *cut)
 {
-    const tulle__axis whole = {.n = n, .block = n ? n : 1, .source = 0, .parts = 1};
+    const tulle__cyclic_axis whole = {.n = n, .block = n ? n : 1, .source = 0, .parts = 1};
     return tulle__spans_by_class(axis, first, &whole, 0, n, spans, cut);
 }
 
@@ -86,7 +86,7 @@ static tulle_status append_split(tulle__spans *spans, tulle__span span, const tu
     return TULLE_OK;
 }
 
-tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx first, tulle_gidx n,
+tulle_status tulle__spans_of_part(const tulle__cyclic_axis *axis, int part, tulle_gidx first, tulle_gidx n,
     const tulle__spans *map, const tulle_gidx *cut, int parts, tulle__spans *spans)
 {
     int64_t m = 0;
@@ -106,8 +106,8 @@ tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx 
     return TULLE_OK;
 }
 
-tulle_status tulle__spans_of_pair(const tulle__axis *a, int part_a, tulle_gidx first_a, const tulle__axis *b,
-    int part_b, tulle_gidx first_b, tulle_gidx n, tulle__spans *spans)
+tulle_status tulle__spans_of_pair(const tulle__cyclic_axis *a, int part_a, tulle_gidx first_a,
+    const tulle__cyclic_axis *b, int part_b, tulle_gidx first_b, tulle_gidx n, tulle__spans *spans)
 {
     for (tulle_gidx at = 0, count; at < n; at += count) {
         tulle_gidx i = first_a + at, j = first_b + at;

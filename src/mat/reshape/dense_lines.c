@@ -92,7 +92,7 @@ static tulle_status scale(tulle_mat *X, double beta)
 tulle_status tulle__dense_lines_scatter(
     const tulle_mat *part, const tulle__axis *rows, const tulle__axis *cols, double beta, tulle_mat *X)
 {
-    const tulle_status status = scale(X, beta);
-    if (status == TULLE_OK) copy_tiles(part, rows, cols, X, true);
-    return status;
+    TULLE_CALL(scale(X, beta));
+    copy_tiles(part, rows, cols, X, true);
+    return TULLE_OK;
 }

@@ -135,8 +135,8 @@ static tulle_status transpose_compressed(const tulle_mat *A, tulle_mat **T)
     tulle__compressed parts = {.inner = NULL};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle_mat_transpose(c->inner, &parts.inner);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_mat_transpose(c->inner, &parts.inner));
     TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
     TULLE_TRY(tulle__axis_copy(&c->cols, &parts.rows));
     TULLE_TRY(tulle__axis_copy(&c->rows, &parts.cols));

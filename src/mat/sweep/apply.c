@@ -26,8 +26,7 @@ static inline __attribute__((always_inline)) tulle_status visit_entries(
     const double sign = X->symmetry == TULLE_SKEW ? -1 : 1;
     TULLE__EACH_OWN_TILE(X, i, j) {
         tulle_tile t;
-        tulle_status status = tulle_mat_tile(X, i, j, &t);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(X, i, j, &t));
         for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
             int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
             if (longest && (double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
@@ -218,8 +217,7 @@ tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
     for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
         tulle_fetch *fetch;
         tulle_tile t;
-        status = tulle_mat_get_tile(B, i, j, &fetch);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_get_tile(B, i, j, &fetch));
         status = tulle_fetch_wait(fetch, &t);
         for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
             b[l->row_cut[i] + r] = tulle__dense_element(&t, r, c - l->col_cut[j]);

@@ -31,10 +31,9 @@ static tulle_status take(const tulle__module_host *host, const cholmod_factor *L
     const int64_t *ptr = L->p, *row = L->i;
     const double *val = L->x;
     size_t n = (size_t)work->n, nnz = (size_t)ptr[n];
-    tulle_status status = tulle__columns_room(host, work->n, (int64_t)nnz, &work->L);
-    if (status == TULLE_OK) status = host->alloc(n, sizeof *work->row, "a permutation", &work->row);
-    if (status == TULLE_OK) status = host->alloc(n, sizeof *work->col, "a permutation", &work->col);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__columns_room(host, work->n, (int64_t)nnz, &work->L));
+    TULLE_CALL(host->alloc(n, sizeof *work->row, "a permutation", &work->row));
+    TULLE_CALL(host->alloc(n, sizeof *work->col, "a permutation", &work->col));
     memcpy(work->L.ptr, ptr, (n + 1) * sizeof *ptr);
     memcpy(work->L.row, row, nnz * sizeof *row);
     memcpy(work->L.val, val, nnz * sizeof *val);

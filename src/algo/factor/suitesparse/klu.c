@@ -63,12 +63,11 @@ static tulle_status take(const tulle__module_host *host, tulle__direct_work *wor
     klu_l_numeric *numeric, klu_l_common *common)
 {
     size_t n = (size_t)work->n;
-    tulle_status status = tulle__columns_room(host, work->n, numeric->lnz, &work->L);
-    if (status == TULLE_OK) status = tulle__columns_room(host, work->n, numeric->unz, &work->U);
-    if (status == TULLE_OK) status = host->alloc(n, sizeof *work->row, "a permutation", &work->row);
-    if (status == TULLE_OK) status = host->alloc(n, sizeof *work->col, "a permutation", &work->col);
-    if (status == TULLE_OK) status = host->alloc(n, sizeof *work->scale, "scales of rows", &work->scale);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__columns_room(host, work->n, numeric->lnz, &work->L));
+    TULLE_CALL(tulle__columns_room(host, work->n, numeric->unz, &work->U));
+    TULLE_CALL(host->alloc(n, sizeof *work->row, "a permutation", &work->row));
+    TULLE_CALL(host->alloc(n, sizeof *work->col, "a permutation", &work->col));
+    TULLE_CALL(host->alloc(n, sizeof *work->scale, "scales of rows", &work->scale));
     if (klu_l_extract(numeric, symbolic, (whole *)work->L.ptr, (whole *)work->L.row, work->L.val, (whole *)work->U.ptr,
             (whole *)work->U.row, work->U.val, NULL, NULL, NULL, (whole *)work->row, (whole *)work->col, work->scale,
             NULL, common))

@@ -18,6 +18,7 @@ tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *
 tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge);
 
 /* Allocates n columns of nnz entries. */
-tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int64_t nnz, tulle__columns *columns);
+tulle_status tulle__columns_room(
+    const tulle__module_host *host, int64_t n, int64_t nnz, tulle__factor_columns *columns);
 
 #endif

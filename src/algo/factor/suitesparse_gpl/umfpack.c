@@ -25,7 +25,7 @@ static tulle_status failed(const tulle__module_host *host, whole outcome)
 }
 
 /* Converts rows to columns. */
-static void to_columns(int64_t n, const int64_t *ptr, const int64_t *col, const double *val, tulle__columns *to)
+static void to_columns(int64_t n, const int64_t *ptr, const int64_t *col, const double *val, tulle__factor_columns *to)
 {
     for (int64_t c = 0; c <= n; c++) to->ptr[c] = 0;
     for (int64_t e = 0; e < ptr[n]; e++) to->ptr[col[e]]++;
@@ -48,7 +48,7 @@ static tulle_status take(const tulle__module_host *host, void *numeric, tulle__d
 {
     size_t n = (size_t)work->n;
     whole lnz, unz, rows, cols, nonzero, reciprocal = 0, outcome;
-    tulle__columns rows_of_L = {.ptr = NULL};
+    tulle__factor_columns rows_of_L = {.ptr = NULL};
     double *pivot = NULL;
     outcome = umfpack_dl_get_lunz(&lnz, &unz, &rows, &cols, &nonzero, numeric);
     if (outcome != UMFPACK_OK) return failed(host, outcome);

@@ -200,50 +200,52 @@ void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)
 
 /* ---- decompositions that are kept ---- */
 
-size_t tulle__kept_bytes(const tulle__eigen *x, int64_t n, int64_t b)
+size_t tulle__decomposition_bytes(const tulle__eigen *x, int64_t n, int64_t b)
 {
     return (size_t)n * ((size_t)((x->S ? 3 : 2) * n + 1) * tulle_type_size(x->type) + (size_t)(b + 1) * sizeof(double));
 }
 
-tulle_status tulle__kept_init(tulle__kept *kept, const tulle__eigen *x, int64_t n, int64_t b)
+tulle_status tulle__decomposition_init(tulle__decomposition *stored, const tulle__eigen *x, int64_t n, int64_t b)
 {
     size_t size = tulle_type_size(x->type), rows = (size_t)n;
-    *kept = (tulle__kept){.A = NULL};
-    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->A));
-    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->V));
-    if (x->S) TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &kept->S));
-    TULLE_CALL(tulle__alloc(rows, size, "a decomposition", &kept->tau));
-    TULLE_CALL(tulle__alloc(rows, sizeof *kept->lambda, "a decomposition", &kept->lambda));
-    return tulle__alloc(rows * (size_t)b, sizeof *kept->Y, "a decomposition", &kept->Y);
+    *stored = (tulle__decomposition){.A = NULL};
+    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &stored->A));
+    TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &stored->V));
+    if (x->S) TULLE_CALL(tulle__alloc(rows * rows, size, "a decomposition", &stored->S));
+    TULLE_CALL(tulle__alloc(rows, size, "a decomposition", &stored->tau));
+    TULLE_CALL(tulle__alloc(rows, sizeof *stored->lambda, "a decomposition", &stored->lambda));
+    return tulle__alloc(rows * (size_t)b, sizeof *stored->Y, "a decomposition", &stored->Y);
 }
 
-void tulle__kept_fini(tulle__kept *kept)
+void tulle__decomposition_fini(tulle__decomposition *stored)
 {
-    void *const room[] = {kept->A, kept->V, kept->S, kept->tau, kept->lambda, kept->Y};
+    void *const room[] = {stored->A, stored->V, stored->S, stored->tau, stored->lambda, stored->Y};
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
-    *kept = (tulle__kept){.A = NULL};
+    *stored = (tulle__decomposition){.A = NULL};
 }
 
-/* Copies a decomposition to what keeps it, or back from there. */
-static void copy_kept(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept, bool back)
+/* Copies a decomposition to the stored one, or back. */
+static void copy_decomposition(
+    const tulle__eigen *x, int64_t n, int64_t b, const tulle__decomposition *stored, bool back)
 {
     size_t size = tulle_type_size(x->type), rows = (size_t)n, square = rows * rows * size;
     const struct {
-        void *own, *kept;
+        void *own, *stored;
         size_t bytes;
-    } part[] = {{x->A, kept->A, square}, {x->V, kept->V, square}, {x->S, kept->S, x->S ? square : 0},
-        {x->tau, kept->tau, rows * size}, {x->lambda, kept->lambda, rows * sizeof *x->lambda},
-        {x->Y, kept->Y, rows * (size_t)b * sizeof *x->Y}};
+    } part[] = {{x->A, stored->A, square}, {x->V, stored->V, square}, {x->S, stored->S, x->S ? square : 0},
+        {x->tau, stored->tau, rows * size}, {x->lambda, stored->lambda, rows * sizeof *x->lambda},
+        {x->Y, stored->Y, rows * (size_t)b * sizeof *x->Y}};
     for (size_t p = 0; p < sizeof part / sizeof *part; p++)
-        if (part[p].bytes) memcpy(back ? part[p].own : part[p].kept, back ? part[p].kept : part[p].own, part[p].bytes);
+        if (part[p].bytes)
+            memcpy(back ? part[p].own : part[p].stored, back ? part[p].stored : part[p].own, part[p].bytes);
 }
 
-void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
+void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__decomposition *stored)
 {
-    copy_kept(x, n, b, kept, false);
+    copy_decomposition(x, n, b, stored, false);
 }
 
-void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
+void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__decomposition *stored)
 {
-    copy_kept(x, n, b, kept, true);
+    copy_decomposition(x, n, b, stored, true);
 }

@@ -81,18 +81,18 @@ void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double 
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);
 
 /* A decomposition that is kept, for other functions of the same submatrix. A NULL: it is not. */
-typedef struct tulle__kept {
+typedef struct tulle__decomposition {
     void *A, *V, *tau, *S;
     double *lambda, *Y;
-} tulle__kept;
+} tulle__decomposition;
 
 /* Bytes of one, and room for it. After a failure too, fini frees. */
-size_t tulle__kept_bytes(const tulle__eigen *x, int64_t n, int64_t b);
-tulle_status tulle__kept_init(tulle__kept *kept, const tulle__eigen *x, int64_t n, int64_t b);
-void tulle__kept_fini(tulle__kept *kept);
+size_t tulle__decomposition_bytes(const tulle__eigen *x, int64_t n, int64_t b);
+tulle_status tulle__decomposition_init(tulle__decomposition *stored, const tulle__eigen *x, int64_t n, int64_t b);
+void tulle__decomposition_fini(tulle__decomposition *stored);
 
 /* After tulle__eigen_solve; and before tulle__eigen_apply. */
-void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept);
-void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept);
+void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__decomposition *stored);
+void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__decomposition *stored);
 
 #endif

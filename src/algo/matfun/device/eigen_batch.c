@@ -238,16 +238,8 @@ void tulle__eigen_batch_drop(tulle__eigen_batch *batch)
 
 /* ---- decompositions ---- */
 
-#define T float
-#define NAME(x) x##_f32
-#include "algo/matfun/device/eigen_batch_typed.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
-#include "algo/matfun/device/eigen_batch_typed.h"
-#undef T
-#undef NAME
+#define TEMPLATE "algo/matfun/device/eigen_batch_typed.h"
+#include "kernel/both_types.h"
 
 void tulle__eigen_batch_fill(tulle__eigen_batch *batch, int k, const int64_t *column)
 {

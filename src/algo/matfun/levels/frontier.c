@@ -10,7 +10,7 @@ bool tulle__is_whole(double states)
     return fabs(states - round(states)) <= 1e-9 * (1 + fabs(states));
 }
 
-static tulle_status set_frontier(const tulle__levels *s)
+static tulle_status set_frontier(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     tulle_status status = TULLE_OK;
@@ -29,7 +29,7 @@ static tulle_status set_frontier(const tulle__levels *s)
 }
 
 /* Further levels on one side, the more the further. Collective, agreed. */
-static tulle_status reach(tulle__levels *s, bool up, double end, double number)
+static tulle_status reach(tulle__levels_state *s, bool up, double end, double number)
 {
     tulle__spectrum *x = s->x;
     for (double more = 8;; more *= 2) {
@@ -43,7 +43,7 @@ static tulle_status reach(tulle__levels *s, bool up, double end, double number)
     return TULLE_OK;
 }
 
-tulle_status tulle__frontier_reach(tulle__levels *s)
+tulle_status tulle__frontier_reach(tulle__levels_state *s)
 {
     double ends[2];
     tulle__levels_base(s);

@@ -19,7 +19,7 @@ bool tulle__is_whole(double states);
  * Sets x->frontier of s->states and x->mu, and extends the spectrum until these levels are within its bounds, or all
  * levels are. Sets the base of the spectrum. Collective, agreed.
  */
-tulle_status tulle__frontier_reach(tulle__levels *s);
+tulle_status tulle__frontier_reach(tulle__levels_state *s);
 
 /* After it: the levels; -INFINITY, INFINITY if there is none. Collective. */
 tulle_status tulle__frontier_find(const tulle__spectrum *x, double *below, double *above);

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
-typedef tulle_status (*operation)(tulle__levels *s, int64_t k, double *room);
+typedef tulle_status (*operation)(tulle__levels_state *s, int64_t k, double *room);
 
 struct run {
-    tulle__levels *s;
+    tulle__levels_state *s;
     operation op;
     int64_t room;
 };
@@ -18,24 +18,24 @@ struct run {
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     struct run *run = arg;
-    tulle__levels *s = run->s;
+    tulle__levels_state *s = run->s;
     TULLE__SCOPED double *room = NULL;
     (void)thread, (void)nthreads;
     TULLE_CALL(tulle__alloc((size_t)run->room, sizeof *room, "columns of a step", &room));
     for (;;) {
         int64_t k = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
         if (k >= s->x->submatrices) break;
-        if (tulle__levels_kept(s, k)) TULLE_CALL(run->op(s, k, room));
+        if (tulle__levels_stored(s, k)) TULLE_CALL(run->op(s, k, room));
     }
     return TULLE_OK;
 }
 
 /* op on all kept submatrices. Local. */
-static tulle_status run(tulle__levels *s, operation op, bool steps)
+static tulle_status run(tulle__levels_state *s, operation op, bool steps)
 {
     struct run run = {.s = s, .op = op};
     for (int64_t k = 0; steps && k < s->x->submatrices; k++)
-        if (tulle__levels_kept(s, k) && tulle__reduction_room(&s->reduction[k]) > run.room)
+        if (tulle__levels_stored(s, k) && tulle__reduction_room(&s->reduction[k]) > run.room)
             run.room = tulle__reduction_room(&s->reduction[k]);
     s->next = s->found = s->operations = 0;
     tulle__kernel_begin(s->x->comm);
@@ -50,12 +50,12 @@ static tulle_status run(tulle__levels *s, operation op, bool steps)
 /* A count of levels, a level, and a step, a row and a column: for virtual time. */
 enum { COUNT = 4, LEVEL = 300, STEP = 500 };
 
-static void add_operations(tulle__levels *s, int64_t operations)
+static void add_operations(tulle__levels_state *s, int64_t operations)
 {
     (void)__atomic_add_fetch(&s->operations, operations, __ATOMIC_RELAXED);
 }
 
-static tulle_status count(tulle__levels *s, int64_t k, double *room)
+static tulle_status count(tulle__levels_state *s, int64_t k, double *room)
 {
     (void)room;
     int64_t levels =
@@ -66,7 +66,7 @@ static tulle_status count(tulle__levels *s, int64_t k, double *room)
 }
 
 /* Levels between `from` and `to` to the spectrum. */
-static tulle_status extend(tulle__levels *s, int64_t k, double *room)
+static tulle_status extend(tulle__levels_state *s, int64_t k, double *room)
 {
     (void)room;
     tulle__spectrum *x = s->x;
@@ -82,7 +82,7 @@ static tulle_status extend(tulle__levels *s, int64_t k, double *room)
 }
 
 /* Traces at the anchor from those at `from`, by the levels in between. */
-static tulle_status move_by_levels(tulle__levels *s, int64_t k)
+static tulle_status move_by_levels(tulle__levels_state *s, int64_t k)
 {
     const tulle__reduction *r = &s->reduction[k];
     TULLE__SCOPED double *level = NULL, *weight = NULL;
@@ -100,7 +100,7 @@ static tulle_status move_by_levels(tulle__levels *s, int64_t k)
 }
 
 /* The anchor from `from` to `to`. */
-static tulle_status move(tulle__levels *s, int64_t k, double *room)
+static tulle_status move(tulle__levels_state *s, int64_t k, double *room)
 {
     tulle__anchor *at = &s->at[k];
     tulle__reduction *r = &s->reduction[k];
@@ -118,7 +118,7 @@ static tulle_status move(tulle__levels *s, int64_t k, double *room)
 
 /* ---- sums of all PEs ---- */
 
-static tulle_status levels_between(tulle__levels *s, double a, double b, double *levels)
+static tulle_status levels_between(tulle__levels_state *s, double a, double b, double *levels)
 {
     const tulle__spectrum *x = s->x;
     s->from = a;
@@ -126,21 +126,21 @@ static tulle_status levels_between(tulle__levels *s, double a, double b, double 
     tulle_status status = run(s, count, false);
     *levels = (double)s->found;
     for (int64_t k = 0; k < x->submatrices; k++)
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++)
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++)
             *levels += x->level[i] > fmin(a, b) && x->level[i] <= fmax(a, b);
     status = tulle_comm_agree(x->comm, status);
     return status == TULLE_OK ? tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, levels) : status;
 }
 
-tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *number)
+tulle_status tulle__levels_number(const tulle__levels_state *s, double mu, double *number)
 {
     const tulle__spectrum *x = s->x;
     *number = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        bool kept = tulle__levels_kept(s, k);
-        if (kept) *number += s->at[k].sums[0];
+        bool stored = tulle__levels_stored(s, k);
+        if (stored) *number += s->at[k].sums[0];
         for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
-            if (kept)
+            if (stored)
                 *number += s->up ? x->weight[i] : -x->weight[i];
             else if (x->level[i] <= mu)
                 *number += x->weight[i];
@@ -149,7 +149,7 @@ tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *num
     return tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, number);
 }
 
-tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
+tulle_status tulle__levels_ends(const tulle__levels_state *s, double ends[2])
 {
     const tulle__spectrum *x = s->x;
     double most[2] = {-INFINITY, -INFINITY};
@@ -159,7 +159,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
             most[0] = fmax(most[0], -x->level[i]);
             most[1] = fmax(most[1], x->level[i]);
         }
-        for (int64_t i = 0; tulle__levels_kept(s, k) && i < r->n; i++) {
+        for (int64_t i = 0; tulle__levels_stored(s, k) && i < r->n; i++) {
             double radius = (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0);
             most[0] = fmax(most[0], radius - r->d[i]);
             most[1] = fmax(most[1], radius + r->d[i]);
@@ -177,7 +177,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
 #define DIVIDE .48196601125
 
 tulle_status tulle__levels_place(
-    tulle__levels *s, double from, double end, double wanted, double *place, double *levels)
+    tulle__levels_state *s, double from, double end, double wanted, double *place, double *levels)
 {
     double near = from, far = end, width = fabs(end - from);
     *place = end;
@@ -195,12 +195,12 @@ tulle_status tulle__levels_place(
     return status;
 }
 
-void tulle__levels_base(const tulle__levels *s)
+void tulle__levels_base(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     x->base[0] = x->base[1] = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k)) continue;
+        if (!tulle__levels_stored(s, k)) continue;
         for (int i = 0; i < 2; i++) x->base[i] += s->at[k].sums[i];
         for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
             if (x->level[i] > s->anchor) continue;
@@ -211,26 +211,26 @@ void tulle__levels_base(const tulle__levels *s)
 }
 
 /* op between two places. Agreed. */
-static tulle_status run_between(tulle__levels *s, operation op, double from, double to, bool steps)
+static tulle_status run_between(tulle__levels_state *s, operation op, double from, double to, bool steps)
 {
     s->from = from;
     s->to = to;
     return tulle_comm_agree(s->x->comm, run(s, op, steps));
 }
 
-tulle_status tulle__levels_extend(tulle__levels *s, double from, double to)
+tulle_status tulle__levels_extend(tulle__levels_state *s, double from, double to)
 {
     return run_between(s, extend, from, to, false);
 }
 
-tulle_status tulle__levels_move(tulle__levels *s, double to)
+tulle_status tulle__levels_move(tulle__levels_state *s, double to)
 {
     const tulle_status status = run_between(s, move, s->anchor, to, true);
     s->anchor = to;
     return status;
 }
 
-tulle_status tulle__levels_widen(tulle__levels *s, double low, double high)
+tulle_status tulle__levels_widen(tulle__levels_state *s, double low, double high)
 {
     tulle__spectrum *x = s->x;
     tulle_status status = TULLE_OK;

@@ -12,7 +12,7 @@ typedef struct tulle__anchor {
     double sums[2], below, above;
 } tulle__anchor;
 
-typedef struct tulle__levels {
+typedef struct tulle__levels_state {
     tulle__spectrum *x;
     tulle__reduction *reduction;
     tulle__anchor *at; /* [submatrices]: at the anchor */
@@ -24,36 +24,36 @@ typedef struct tulle__levels {
     double from, to;              /* of an operation */
     double anchor;
     int64_t next, found, operations; /* atomic */
-} tulle__levels;
+} tulle__levels_state;
 
-static inline bool tulle__levels_kept(const tulle__levels *s, int64_t k)
+static inline bool tulle__levels_stored(const tulle__levels_state *s, int64_t k)
 {
     return s->reduction[k].d != NULL;
 }
 
 /* Bounds of all levels. Collective. */
-tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2]);
+tulle_status tulle__levels_ends(const tulle__levels_state *s, double ends[2]);
 
 /*
  * A place between `from` and `end` with `wanted` to 4 times as many levels before it; `end` if there are fewer.
  * Collective, agreed.
  */
 tulle_status tulle__levels_place(
-    tulle__levels *s, double from, double end, double wanted, double *place, double *levels);
+    tulle__levels_state *s, double from, double end, double wanted, double *place, double *levels);
 
 /* N at mu, which is the anchor or the end of the levels beyond it. Collective. */
-tulle_status tulle__levels_number(const tulle__levels *s, double mu, double *number);
+tulle_status tulle__levels_number(const tulle__levels_state *s, double mu, double *number);
 
 /* Adds the levels of kept submatrices between `from` and `to` to the spectrum. Agreed. */
-tulle_status tulle__levels_extend(tulle__levels *s, double from, double to);
+tulle_status tulle__levels_extend(tulle__levels_state *s, double from, double to);
 
 /* The same down to `low` and up to `high`, which the spectrum's bounds then are. Agreed. */
-tulle_status tulle__levels_widen(tulle__levels *s, double low, double high);
+tulle_status tulle__levels_widen(tulle__levels_state *s, double low, double high);
 
 /* Moves the anchor; kept submatrices have no levels in the spectrum any more. Agreed. */
-tulle_status tulle__levels_move(tulle__levels *s, double to);
+tulle_status tulle__levels_move(tulle__levels_state *s, double to);
 
 /* The spectrum's base: traces at the anchor without the levels of the spectrum up to there. Local. */
-void tulle__levels_base(const tulle__levels *s);
+void tulle__levels_base(const tulle__levels_state *s);
 
 #endif

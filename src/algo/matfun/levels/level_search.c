@@ -18,13 +18,13 @@ enum {
 
 /* ---- the search ---- */
 
-static bool is_beyond(const tulle__levels *s, double number)
+static bool is_beyond(const tulle__levels_state *s, double number)
 {
     return s->up ? number >= s->states - s->slack : number <= s->states + s->slack;
 }
 
 /* The search begins at the anchor again, where N is `number`. */
-static void turn(tulle__levels *s, double number)
+static void turn(tulle__levels_state *s, double number)
 {
     s->up = number < s->states;
 }
@@ -33,7 +33,7 @@ static void turn(tulle__levels *s, double number)
  * Windows from the anchor until N is beyond the number, or moves of the anchor: to both sides, between ends
  * that come nearer. Sets the bounds of the spectrum. Collective, agreed.
  */
-static tulle_status approach(tulle__levels *s)
+static tulle_status approach(tulle__levels_state *s)
 {
     double ends[2], number, levels, explored = 0, reached = s->anchor;
     tulle_status status = tulle__levels_ends(s, ends);
@@ -79,12 +79,12 @@ static void add_neighbour(tulle__spectrum *x, int64_t k, double level)
 }
 
 /* The levels next to the bounds of the spectrum. */
-static void add_neighbours(const tulle__levels *s)
+static void add_neighbours(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double below = -INFINITY, above = INFINITY;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k)) continue;
+        if (!tulle__levels_stored(s, k)) continue;
         below = tulle__reduction_last_below(&s->reduction[k], x->low, below);
         above = tulle__reduction_first_above(&s->reduction[k], x->high, above);
         add_neighbour(x, k, below);
@@ -98,7 +98,7 @@ static void add_neighbours(const tulle__levels *s)
  * Levels as far around mu as occupations are between 0 and 1; further ones in every step, if mu moves. Collective,
  * agreed.
  */
-static tulle_status surround(tulle__levels *s)
+static tulle_status surround(tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double ends[2], beyond = TULLE__BEYOND * x->kT, more = 0;
@@ -127,18 +127,18 @@ static tulle_status surround(tulle__levels *s)
  * Accuracy of levels near mu: by the magnitude of the submatrices that have some, not of all.
  * Collective, agreed.
  */
-static tulle_status find_tolerance(const tulle__levels *s)
+static tulle_status find_tolerance(const tulle__levels_state *s)
 {
     tulle__spectrum *x = s->x;
     double most = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
         double magnitude = 0;
-        bool near = tulle__levels_kept(s, k) && x->rows[k];
+        bool near = tulle__levels_stored(s, k) && x->rows[k];
         const tulle__reduction *r = &s->reduction[k];
-        for (int64_t i = 0; tulle__levels_kept(s, k) && i < r->n; i++)
+        for (int64_t i = 0; tulle__levels_stored(s, k) && i < r->n; i++)
             magnitude =
                 fmax(magnitude, fabs(r->d[i]) + (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0));
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++) {
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++) {
             magnitude = fmax(magnitude, fabs(x->level[i]));
             near = near || (x->level[i] > x->low && x->level[i] <= x->high);
         }
@@ -152,16 +152,16 @@ static tulle_status find_tolerance(const tulle__levels *s)
 /* ---- all ---- */
 
 /* The mean weight, and the number of submatrices. Collective. */
-static tulle_status measure(tulle__levels *s)
+static tulle_status measure(tulle__levels_state *s)
 {
     double sums[3] = {0, 0, 0};
     const tulle__spectrum *x = s->x;
     for (int64_t k = 0; k < x->submatrices; k++) {
-        if (!tulle__levels_kept(s, k) && !x->rows[k]) continue;
-        sums[0] += tulle__levels_kept(s, k) ? (double)s->reduction[k].b : 0;
-        sums[1] += tulle__levels_kept(s, k) ? (double)s->reduction[k].n : (double)x->rows[k];
+        if (!tulle__levels_stored(s, k) && !x->rows[k]) continue;
+        sums[0] += tulle__levels_stored(s, k) ? (double)s->reduction[k].b : 0;
+        sums[1] += tulle__levels_stored(s, k) ? (double)s->reduction[k].n : (double)x->rows[k];
         sums[2]++;
-        for (int64_t i = x->first[k]; !tulle__levels_kept(s, k) && i < x->first[k] + x->rows[k]; i++)
+        for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++)
             sums[0] += x->weight[i];
     }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_SUM, 3, sums);
@@ -174,7 +174,7 @@ tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction
     double states, tulle__pool *pool)
 {
     tulle_status status;
-    tulle__levels s = {
+    tulle__levels_state s = {
         .x = x, .reduction = reduction, .pool = pool, .states = states, .slack = 1e-11 * (1 + states), .anchor = *mu};
     TULLE_TRY(tulle__alloc((size_t)x->submatrices, sizeof *s.at, "traces of submatrices", &s.at));
     if (x->submatrices) memcpy(s.at, at, (size_t)x->submatrices * sizeof *s.at);
@@ -194,7 +194,7 @@ out:
 tulle_status tulle__level_gap(
     tulle__spectrum *x, tulle__reduction *reduction, tulle__anchor *at, double mu, tulle__pool *pool)
 {
-    tulle__levels s = {.x = x, .reduction = reduction, .at = at, .pool = pool, .anchor = mu, .states = -1};
+    tulle__levels_state s = {.x = x, .reduction = reduction, .at = at, .pool = pool, .anchor = mu, .states = -1};
     x->bracketed = true;
     x->low = x->high = x->mu = mu;
     return tulle__frontier_reach(&s);

@@ -131,7 +131,7 @@ static tulle_status multiply(
     tulle_product *product = NULL;
     tulle_mat *made = NULL;
     tulle_product_report report = {.flops = 0};
-    /* at once: nobody can foresee what the filter leaves, and an upper bound would refuse large matrices */
+    /* at once: the entries that the filter leaves cannot be foreseen, and an upper bound would refuse large matrices */
     const tulle_product_options options = {.filter = it->filter, .phases = it->filter > 0, .symmetric_c = symmetric};
     tulle_status status = tulle_mat_new_vbsr(A->comm, A->layout, A->type, &made);
     if (status == TULLE_OK) status = tulle_product_new(A, B, made, &options, &product);

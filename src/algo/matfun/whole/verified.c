@@ -93,8 +93,8 @@ tulle_status tulle__verify_product(
 {
     double *v[5], off = 0, all = 0;
     const int64_t n = A->layout->m;
-    tulle_status status = vectors(A, v);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(vectors(A, v));
     TULLE_TRY(apply(F, v[0], v[1], v[3], v[4]));
     for (int k = 0; k < p; k++) {
         TULLE_TRY(apply(k + 1 < p ? X : A, v[0], v[2], v[3], v[4]));
@@ -117,8 +117,8 @@ tulle_status tulle__verify_step(
     double *v[5];
     const int64_t n = A->layout->m;
     tulle__ritz up, down;
-    tulle_status status = vectors(A, v);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(vectors(A, v));
     TULLE_TRY(apply(F, v[0], v[1], v[3], v[4]));
     for (int64_t i = 0; i < n; i++) {
         v[1][i] = (v[1][i] - below * v[0][i]) / (above - below);

@@ -12,7 +12,7 @@
 
 /* ---- dense C ---- */
 
-tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle__output *output)
+tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     const tulle_product *plan = x->plan;
     tulle__runner *runner = plan->runner;
@@ -41,9 +41,9 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
 {
     if (pairs <= x->pair_room) return TULLE_OK;
-    tulle_status status = tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair);
-    if (status == TULLE_OK) x->pair_room = pairs;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair));
+    x->pair_room = pairs;
+    return TULLE_OK;
 }
 
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
@@ -60,7 +60,8 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
 }
 
 /* A task over the pairs of x; `pattern` has room for the blocks that C keeps, if it keeps them. */
-static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__output *output, int pairs, tulle__csr *pattern)
+static tulle__spgemm_task task_of(
+    const tulle__exec *x, const tulle__tile_output *output, int pairs, tulle__csr *pattern)
 {
     const tulle_product *plan = x->plan;
     const tulle_mat *C = plan->operands.C;
@@ -97,7 +98,7 @@ static void add_kernels(tulle__exec *x, const tulle__csr_result *C)
  * counted, if need be by the host's kernel.
  */
 static tulle_status values_only(
-    tulle__exec *x, const tulle__run_tiles *of, const tulle__spgemm_task *task, tulle__output *output)
+    tulle__exec *x, const tulle__run_tiles *of, const tulle__spgemm_task *task, tulle__tile_output *output)
 {
     tulle_status status = TULLE_OK;
     const tulle__context *host = x->plan->context;
@@ -116,7 +117,7 @@ out:
 }
 
 /* A tile to which nothing is added. */
-static tulle_status empty_tile(const tulle__spgemm_task *task, tulle__output *output)
+static tulle_status empty_tile(const tulle__spgemm_task *task, tulle__tile_output *output)
 {
     tulle__csr_result *C = &output->result;
     TULLE_CALL(output->find(output, task->m, 0, C));
@@ -126,7 +127,7 @@ static tulle_status empty_tile(const tulle__spgemm_task *task, tulle__output *ou
 }
 
 /* of: the tiles that x->pair are of; NULL: they are parts of C, which the host adds up. */
-static tulle_status multiply_pairs(tulle__exec *x, const tulle__run_tiles *of, int pairs, tulle__output *output)
+static tulle_status multiply_pairs(tulle__exec *x, const tulle__run_tiles *of, int pairs, tulle__tile_output *output)
 {
     tulle_status status;
     const tulle__context *host = x->plan->context;
@@ -149,7 +150,7 @@ static tulle_status multiply_pairs(tulle__exec *x, const tulle__run_tiles *of, i
     return TULLE_OK;
 }
 
-tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle__output *output)
+tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     int pairs = job->nk;
     const tulle__run_tiles of = {
@@ -164,7 +165,7 @@ tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle
     return multiply_pairs(x, of.nk ? &of : NULL, pairs, output);
 }
 
-tulle_status tulle__sum_pairs(tulle__exec *x, int pairs, tulle__output *output)
+tulle_status tulle__sum_pairs(tulle__exec *x, int pairs, tulle__tile_output *output)
 {
     const int64_t multiplications = x->multiplications;
     const tulle_status status = multiply_pairs(x, NULL, pairs, output);

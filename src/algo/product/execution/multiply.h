@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of jobs. A sink says where rows of a product go (tulle__output); the runner fills them here, and the sink
- * takes them over.
+ * Products of jobs. A sink says where rows of a product go (tulle__tile_output); the runner fills them here, and the
+ * sink takes them over.
  */
 #ifndef TULLE_PRODUCT_MULTIPLY_H
 #define TULLE_PRODUCT_MULTIPLY_H
@@ -10,7 +10,7 @@
 #include "kernel/row_selection.h"
 
 /* Memory for rows first .. first + rows - 1 of the product of a job, which is a part of tile (i, j) of C. */
-typedef struct tulle__output {
+typedef struct tulle__tile_output {
     int i, j;
     tulle__target *target; /* NULL: the tile is another PE's */
     tulle_gidx first, rows;
@@ -40,15 +40,15 @@ typedef struct tulle__output {
     int band, bands; /* of rows */
     tulle__panel panel;
     char *block;       /* a private block; NULL: the tile, or the panel */
-    tulle__sent *sent; /* keeps it for the next execution */
+    tulle__sent *sent; /* stores it for the next execution */
     tulle__sent once;
     tulle__part *part;
     const tulle_product *plan;
-} tulle__output;
+} tulle__tile_output;
 
 /* Rows of a job into an output. The runner may still write into a dense one, unless it is to be complete. */
-tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle__output *output);
-tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle__output *output);
+tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle__tile_output *output);
+tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle__tile_output *output);
 
 /* ---- sums of parts of a sparse C, by this host ---- */
 
@@ -58,6 +58,6 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
 
 /* The sum of x->pair into a sparse output. Additions are no multiplications of the product. */
-tulle_status tulle__sum_pairs(tulle__exec *x, int pairs, tulle__output *output);
+tulle_status tulle__sum_pairs(tulle__exec *x, int pairs, tulle__tile_output *output);
 
 #endif

@@ -20,9 +20,7 @@ tulle_status tulle__block_kernels_choose(
         if (machine->block_from[q] > 0)
             kernels->from[q] =
                 machine->block_from[q] < TULLE__BLOCK_NEVER ? (int64_t)machine->block_from[q] : TULLE__BLOCK_NEVER;
-    const tulle_status status =
-        tulle_comm_agree(comm, tulle_comm_broadcast(comm, 0, kernels->from, sizeof kernels->from));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_broadcast(comm, 0, kernels->from, sizeof kernels->from)));
     const int64_t from = kernels->from[TULLE_BLOCK_LIBXSMM];
     if (from < kernels->from[TULLE_BLOCK_BLAS] && reaches(&o->A->layout->row_blocks, from) &&
         reaches(&o->A->layout->col_blocks, from) && reaches(&o->B->layout->col_blocks, from))

@@ -184,8 +184,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     else
         tulle__free(named);
     if (status == TULLE_OK) status = tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice);
-    status = tulle_comm_agree(plan->comm, status);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
     *alg = choice.alg;
     plan->group = choice.group;
     plan->sources->prices = choice.prices;

@@ -178,8 +178,8 @@ tulle_status tulle__compressed_product_taken(tulle_product *plan, double beta)
 {
     tulle__compressed_product *p = plan->stages.compressed;
     /* values that would stay on devices are wanted here, and those of the next execution come from here */
-    tulle_status status = tulle_product_sync(p->inner);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_product_sync(p->inner));
     if (!plan->sparse)
         return tulle_comm_agree(plan->comm, tulle__dense_lines_scatter(p->dense, &p->rows, NULL, beta, plan->C));
     if (p->next) {

@@ -16,7 +16,7 @@ void tulle__target_drop_parts(tulle__target *target)
 
 void tulle__plan_forget(tulle_product *plan)
 {
-    tulle__kept_structures *known = &plan->known;
+    tulle__known_structures *known = &plan->known;
     for (int t = 0; t < plan->targets.count; t++) tulle__target_drop_parts(&plan->targets.at[t]);
     for (int64_t s = 0; s < known->jobs; s++) tulle__free(known->sent[s].block);
     known->jobs = 0;

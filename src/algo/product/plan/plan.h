@@ -30,7 +30,7 @@ typedef struct tulle__ways {
     bool reshaped;  /* C is changed after the product: it has no structure for the next one */
     int layers;     /* partial results of C, which a stage sums; 1: none */
     int64_t copied; /* bytes, before the execution at hand */
-    /* Rows of a target below `rows` are complete; NULL: nobody waits for them. */
+    /* Rows of a target below `rows` are complete; NULL: no PE waits for them. */
     void (*put)(struct tulle__exec *x, tulle__target *target, int64_t rows);
     /* Seconds that a stage adds to a dense product whose jobs take `compute`; NULL: nothing that is predicted. */
     tulle_status (*seconds)(
@@ -88,7 +88,7 @@ struct tulle_product {
     tulle__like like;
     tulle__targets targets;
     tulle__exchange exchange;
-    tulle__kept_structures known;
+    tulle__known_structures known;
     tulle__figures figures;
 };
 

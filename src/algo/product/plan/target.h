@@ -55,12 +55,12 @@ typedef struct tulle__targets {
 } tulle__targets;
 
 /* Structures that sparse results of one execution leave for the next. */
-typedef struct tulle__kept_structures {
+typedef struct tulle__known_structures {
     int64_t jobs, room;
     tulle__sent *sent; /* [jobs] */
     /* structures for which no symbolic work is needed; 0: none yet */
     uint64_t of_A, of_B, of_C;
-} tulle__kept_structures;
+} tulle__known_structures;
 
 void tulle__target_drop_parts(tulle__target *target);
 

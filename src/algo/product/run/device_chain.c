@@ -118,7 +118,7 @@ tulle_status tulle__device_room(
         bool some = false;
         tulle_status made = TULLE_OK, status = tulle__device_tiles_room(d->tiles, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT) return status;
-        made = tulle__device_kept_drop(d, &some);
+        made = tulle__device_cached_drop(d, &some);
         if (made == TULLE_OK && some) continue;
         if (made != TULLE_OK || !tulle__device_make_room(run, d, &made)) return made != TULLE_OK ? made : status;
     }

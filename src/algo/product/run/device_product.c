@@ -91,7 +91,7 @@ static tulle_tile whole_tile(const tulle__csr *csr, int64_t row, tulle_type type
         .norm = csr->norm};
 }
 
-/* Rows of a factor of the task, or of the old C, on the device; of the latter nobody reads norms. */
+/* Rows of a factor of the task, or of the old C, on the device; the norms of the old C are not read. */
 static tulle_status hold_csr(struct device_run *run, struct device *d, const tulle__tile_key *key, tulle_type type,
     const tulle__csr *csr, tulle__device_tile *there)
 {
@@ -259,7 +259,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     TULLE_TRY(fetch_result(&s, task->m, resident, place, context, C));
     C->multiplications = counts.multiplications;
     C->skipped = counts.skipped;
-    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, resident ? C->val : NULL, &s.buffer);
+    if (runner->keeps_structure) tulle__device_cached_add(d, tiles, &s.tile, resident ? C->val : NULL, &s.buffer);
     if (resident && s.buffer) { /* there is no room for it to stay */
         fetch(&s, C->val, &s.tile.val, tulle__device_value_bytes(&s.tile));
         status = d->device->ops->queue_wait(d->out);

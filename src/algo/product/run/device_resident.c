@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device-resident sparse results: whole tiles, in CSR or of blocks, that one job makes. Their structure comes to
- * the host, which plans by it, and so do norms of blocks; values stay, until somebody wants them there or the device
+ * the host, which plans by it, and so do norms of blocks; values stay, until the host reads them or the device
  * lacks room for something else. An operand that is such a result of another plan is copied from device to device.
  */
 #include "algo/product/run/device_set.h"
 #include "algo/product/run/tile_upload.h"
 
 /* Values of a result to the host, unless they are there. */
-static tulle_status bring(struct device *d, struct device_kept *kept)
+static tulle_status bring(struct device *d, struct device_cached *cached)
 {
     const tulle__device_ops *ops = d->device->ops;
-    if (!kept->to) return TULLE_OK;
-    tulle__staging_download(d->staging, d->work, kept->to, &kept->tile.val, tulle__device_value_bytes(&kept->tile));
-    tulle_status status = ops->queue_wait(d->work);
-    if (status == TULLE_OK) kept->to = NULL;
-    return status;
+    if (!cached->to) return TULLE_OK;
+    tulle__staging_download(
+        d->staging, d->work, cached->to, &cached->tile.val, tulle__device_value_bytes(&cached->tile));
+    TULLE_CALL(ops->queue_wait(d->work));
+    cached->to = NULL;
+    return TULLE_OK;
 }
 
-tulle_status tulle__device_kept_bring(struct device *d)
+tulle_status tulle__device_cached_bring(struct device *d)
 {
     tulle_status status = TULLE_OK;
-    for (int n = 0; n < d->nkept && status == TULLE_OK; n++) status = bring(d, &d->kept[n]);
+    for (int n = 0; n < d->ncached && status == TULLE_OK; n++) status = bring(d, &d->cached[n]);
     return status;
 }
 
-static struct device_kept *find_tile(const struct device_run *run, int i, int j, struct device **device)
+static struct device_cached *find_tile(const struct device_run *run, int i, int j, struct device **device)
 {
     for (int d = 0; d < run->count; d++)
-        for (int n = 0; n < run->device[d].nkept; n++) {
-            struct device_kept *kept = &run->device[d].kept[n];
+        for (int n = 0; n < run->device[d].ncached; n++) {
+            struct device_cached *cached = &run->device[d].cached[n];
             *device = &run->device[d];
-            if (kept->resident && kept->i == i && kept->j == j) return kept;
+            if (cached->resident && cached->i == i && cached->j == j) return cached;
         }
     return NULL;
 }
@@ -39,18 +40,18 @@ static struct device_kept *find_tile(const struct device_run *run, int i, int j,
 static bool find(void *context, int i, int j, tulle__device **device, tulle__device_tile *tile)
 {
     struct device *d;
-    const struct device_kept *kept = find_tile(context, i, j, &d);
-    if (!kept) return false;
+    const struct device_cached *cached = find_tile(context, i, j, &d);
+    if (!cached) return false;
     *device = d->device;
-    *tile = kept->tile;
+    *tile = cached->tile;
     return true;
 }
 
 static tulle_status bring_tile(void *context, int i, int j)
 {
     struct device *d;
-    struct device_kept *kept = find_tile(context, i, j, &d);
-    return kept ? bring(d, kept) : TULLE_OK;
+    struct device_cached *cached = find_tile(context, i, j, &d);
+    return cached ? bring(d, cached) : TULLE_OK;
 }
 
 static bool serves(void *context, const tulle__device *reader)
@@ -96,7 +97,7 @@ tulle_status tulle__device_hold(const struct device_run *run, struct device *d, 
                      status = from ? tulle__device_tiles_hold_from(d->tiles, key, source, device, from, there)
                                    : tulle__device_tiles_hold(d->tiles, key, source, there);
         if (status != TULLE_ERR_LIMIT) return status;
-        made = tulle__device_kept_drop(d, &some);
+        made = tulle__device_cached_drop(d, &some);
         if (made == TULLE_OK && some) continue;
         if (made != TULLE_OK || !tulle__device_make_room(run, d, &made)) return made != TULLE_OK ? made : status;
     }

@@ -82,8 +82,8 @@ static void end(tulle__runner *runner)
     const bool keeps = runner->resident && run->finished;
     run->finished = false;
     run->copied = 0;
-    for (int n = 0; runner->resident && !keeps && n < run->count; n++) /* values that nobody will have */
-        if (run->device[n].tiles) tulle__device_kept_forget(&run->device[n]);
+    for (int n = 0; runner->resident && !keeps && n < run->count; n++) /* values that no execution reads */
+        if (run->device[n].tiles) tulle__device_cached_forget(&run->device[n]);
     for (int n = 0; keeps && n < run->count; n++) {
         tulle__device_tiles_release(run->device[n].tiles, run->device[n].work);
         run->device[n].ahead = -1;
@@ -94,7 +94,7 @@ static void end(tulle__runner *runner)
     for (int n = 0; n < run->count; n++) tulle__staging_rest(run->device[n].staging);
 }
 
-static tulle_status sync_home(tulle__runner *runner)
+static tulle_status sync_resident(tulle__runner *runner)
 {
     struct device_run *run = (struct device_run *)runner;
     tulle_status status = TULLE_OK;
@@ -102,7 +102,7 @@ static tulle_status sync_home(tulle__runner *runner)
         struct device *d = &run->device[n];
         tulle__device_results_return(d);
         status = wait_queues(d);
-        if (status == TULLE_OK) status = tulle__device_kept_bring(d);
+        if (status == TULLE_OK) status = tulle__device_cached_bring(d);
     }
     clear_devices(run);
     return status;
@@ -111,7 +111,7 @@ static tulle_status sync_home(tulle__runner *runner)
 void tulle__device_resident_begin(struct device_run *run)
 {
     if (run->runner.new_structure)
-        for (int n = 0; n < run->count; n++) tulle__device_kept_forget(&run->device[n]);
+        for (int n = 0; n < run->count; n++) tulle__device_cached_forget(&run->device[n]);
     run->runner.new_structure = false;
     if (!run->runner.resident || !run->runner.stale) return;
     run->runner.stale = false; /* parts of tiles may be others now; results stay, as tiles of C are the same */
@@ -145,8 +145,8 @@ static void free_device(struct device *d)
         ops->host_free(d->device, d->exit[e].staging);
         ops->event_free(d->device, d->exit[e].landed);
     }
-    if (d->tiles) tulle__device_kept_forget(d);
-    tulle__free(d->kept);
+    if (d->tiles) tulle__device_cached_forget(d);
+    tulle__free(d->cached);
     tulle__device_tiles_free(d->tiles);
     tulle__staging_free(d->staging);
     ops->event_free(d->device, d->made);
@@ -173,7 +173,7 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .block = block,
     .finish = finish,
     .end = end,
-    .sync = sync_home,
+    .sync = sync_resident,
     .resident = tulle__device_run_resident,
     .reaches = tulle__device_run_reaches,
     .work = work,

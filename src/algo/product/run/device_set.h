@@ -33,7 +33,7 @@ struct device_exit {
 
 /* A sparse result whose structure stays for executions that make values alone: of tile (i, j) from `row` on, of jobs
  * with nk summands from k on. */
-struct device_kept {
+struct device_cached {
     int i, j, k, nk;
     int64_t row;
     tulle__device_buffer *buffer;
@@ -54,9 +54,9 @@ struct device {
     uint64_t turn;
     struct device_exit exit[TULLE__LEAVING]; /* used in turn */
     int oldest, nleaving;
-    struct device_kept *kept; /* [kept_room] */
-    int nkept, kept_room;
-    size_t kept_bytes;
+    struct device_cached *cached; /* [cached_capacity] */
+    int ncached, cached_capacity;
+    size_t cached_bytes;
     int64_t ahead; /* operands of jobs up to this number have been copied ahead */
     bool stopped;  /* there is no room for more */
 };
@@ -89,11 +89,11 @@ int tulle__device_make_room(const struct device_run *run, struct device *d, tull
 /* Sparse results whose structure stays: keeps one, which takes the buffer over if there is room for it (*buffer is NULL
  * then), with device-resident values if `to` is their place on the host; finds it; brings values to the host; that, and
  * drops all, *some if there was any; forgets all. */
-void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
+void tulle__device_cached_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
     tulle__device_buffer **buffer);
-tulle_status tulle__device_kept_bring(struct device *d);
-tulle_status tulle__device_kept_drop(struct device *d, bool *some);
-void tulle__device_kept_forget(struct device *d);
+tulle_status tulle__device_cached_bring(struct device *d);
+tulle_status tulle__device_cached_drop(struct device *d, bool *some);
+void tulle__device_cached_forget(struct device *d);
 
 /* Results of this plan as other plans find them, which have that structure (device_resident.c). */
 tulle__mat_resident *tulle__device_run_resident(tulle__runner *runner, uint64_t structure);

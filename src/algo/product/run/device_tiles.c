@@ -484,12 +484,11 @@ tulle_status tulle__device_tiles_prefetch(
         return TULLE_OK;
     }
     const tulle__device_tiles *sister = sister_with(tiles, key, &from);
-    /* whoever holds it waits, and gets its failure there */
+    /* a holder of the tile waits for it, and gets the failure there */
     if (sister && (source->kind != TULLE_DENSE || !sister->device->ops->event_done(from->arrived)))
         return TULLE_ERR_LIMIT;
-    tulle_status status = find_room_ahead(tiles, bytes_of(tiles, key, p.length), &buffer);
-    if (status == TULLE_OK) status = bring(tiles, key, source, NULL, &p, buffer, &e);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(find_room_ahead(tiles, bytes_of(tiles, key, p.length), &buffer));
+    TULLE_CALL(bring(tiles, key, source, NULL, &p, buffer, &e));
     e->ahead = 1;
     return TULLE_OK;
 }

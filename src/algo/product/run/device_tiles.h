@@ -2,7 +2,7 @@
 /*
  * Tiles of operands on a device. A tile that is asked for again lies there still unless it had to
  * make room: first goes what was used longest ago. A tile in use is held, and stays. Copies to the device go
- * into a queue of their own; whoever multiplies joins the arrival of the tiles that it holds.
+ * into a queue of their own; a multiplication joins the arrival of its tiles.
  *
  * Where jobs come in blocks (tulle__device_tiles_bound), tiles that are not read again make room for what is copied
  * ahead, so copies go on while the memory is full; no tile that is still to be read does.

@@ -13,47 +13,47 @@
 
 enum { KEPT_PART = 4, RESIDENT_PART = 2 }; /* of the memory; of device-resident results */
 
-static int is_of(const struct device_kept *kept, const tulle__run_tiles *tiles)
+static int is_of(const struct device_cached *cached, const tulle__run_tiles *tiles)
 {
-    return kept->i == tiles->i && kept->j == tiles->j && kept->row == tiles->row && kept->nk == tiles->nk &&
-           kept->k == tiles->k[0];
+    return cached->i == tiles->i && cached->j == tiles->j && cached->row == tiles->row && cached->nk == tiles->nk &&
+           cached->k == tiles->k[0];
 }
 
-static struct device_kept *find(const struct device *d, const tulle__run_tiles *tiles)
+static struct device_cached *find(const struct device *d, const tulle__run_tiles *tiles)
 {
-    for (int n = 0; n < d->nkept; n++)
-        if (is_of(&d->kept[n], tiles)) return &d->kept[n];
+    for (int n = 0; n < d->ncached; n++)
+        if (is_of(&d->cached[n], tiles)) return &d->cached[n];
     return NULL;
 }
 
-static void forget(struct device *d, struct device_kept *kept)
+static void forget(struct device *d, struct device_cached *cached)
 {
-    d->kept_bytes -= kept->buffer->bytes;
-    tulle__device_tiles_give(d->tiles, kept->buffer);
-    *kept = d->kept[--d->nkept];
+    d->cached_bytes -= cached->buffer->bytes;
+    tulle__device_tiles_give(d->tiles, cached->buffer);
+    *cached = d->cached[--d->ncached];
 }
 
 /* Drops the same tile of C of another kind of job. */
 static void forget_tile(struct device *d, const tulle__run_tiles *tiles)
 {
-    for (int n = d->nkept - 1; n >= 0; n--)
-        if (d->kept[n].resident && d->kept[n].i == tiles->i && d->kept[n].j == tiles->j) forget(d, &d->kept[n]);
+    for (int n = d->ncached - 1; n >= 0; n--)
+        if (d->cached[n].resident && d->cached[n].i == tiles->i && d->cached[n].j == tiles->j) forget(d, &d->cached[n]);
 }
 
-void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
+void tulle__device_cached_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
     tulle__device_buffer **buffer)
 {
-    struct device_kept *old = find(d, tiles);
+    struct device_cached *old = find(d, tiles);
     size_t most = d->device->capacity / (to ? RESIDENT_PART : KEPT_PART);
     if (old) forget(d, old);
     forget_tile(d, tiles);
-    if ((d->device->on_host && !to) || !*buffer || d->kept_bytes + (*buffer)->bytes > most) return;
-    if (d->nkept == d->kept_room) {
-        int room = 2 * d->kept_room + 16;
-        if (tulle__realloc((size_t)room, sizeof *d->kept, "results of a device", &d->kept) != TULLE_OK) return;
-        d->kept_room = room;
+    if ((d->device->on_host && !to) || !*buffer || d->cached_bytes + (*buffer)->bytes > most) return;
+    if (d->ncached == d->cached_capacity) {
+        int room = 2 * d->cached_capacity + 16;
+        if (tulle__realloc((size_t)room, sizeof *d->cached, "results of a device", &d->cached) != TULLE_OK) return;
+        d->cached_capacity = room;
     }
-    d->kept[d->nkept++] = (struct device_kept){.i = tiles->i,
+    d->cached[d->ncached++] = (struct device_cached){.i = tiles->i,
         .j = tiles->j,
         .k = tiles->k[0],
         .nk = tiles->nk,
@@ -62,26 +62,26 @@ void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, con
         .tile = *tile,
         .resident = to != NULL,
         .to = to};
-    d->kept_bytes += (*buffer)->bytes;
+    d->cached_bytes += (*buffer)->bytes;
     *buffer = NULL;
 }
 
-static struct device_kept *device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
+static struct device_cached *find_cached(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
 {
-    struct device_kept *kept = find(d, tiles);
-    return kept && kept->tile.m == rows ? kept : NULL;
+    struct device_cached *cached = find(d, tiles);
+    return cached && cached->tile.m == rows ? cached : NULL;
 }
 
-void tulle__device_kept_forget(struct device *d)
+void tulle__device_cached_forget(struct device *d)
 {
-    while (d->nkept) forget(d, &d->kept[d->nkept - 1]);
+    while (d->ncached) forget(d, &d->cached[d->ncached - 1]);
 }
 
-tulle_status tulle__device_kept_drop(struct device *d, bool *some)
+tulle_status tulle__device_cached_drop(struct device *d, bool *some)
 {
-    tulle_status status = tulle__device_kept_bring(d);
-    *some = d->nkept > 0;
-    if (status == TULLE_OK) tulle__device_kept_forget(d);
+    tulle_status status = tulle__device_cached_bring(d);
+    *some = d->ncached > 0;
+    if (status == TULLE_OK) tulle__device_cached_forget(d);
     return status;
 }
 
@@ -165,9 +165,9 @@ tulle_status tulle__device_run_values(
         goto out;
     }
     if (C->offset) tulle__device_describe_blocks(&some, work);
-    struct device_kept *kept = device_kept_find(d, tiles, task->m);
-    if (kept && kept->tile.nnz == of.nnz && (!C->offset || kept->tile.values == of.values))
-        *there = kept->tile;
+    struct device_cached *cached = find_cached(d, tiles, task->m);
+    if (cached && cached->tile.nnz == of.nnz && (!C->offset || cached->tile.values == of.values))
+        *there = cached->tile;
     else
         TULLE_TRY(send_structure(run, d, task, C, &buffer, there, &made, &offsets));
     tulle__device_tiles_join(d->tiles, d->work);
@@ -176,8 +176,8 @@ tulle_status tulle__device_run_values(
     if (C->norm)
         tulle__staging_download(
             d->staging, d->work, C->norm + of.first, &there->norm, (size_t)of.nnz * sizeof *C->norm);
-    if (kept && kept->resident && !buffer)
-        kept->to = (char *)C->val + (size_t)of.first_value * size;
+    if (cached && cached->resident && !buffer)
+        cached->to = (char *)C->val + (size_t)of.first_value * size;
     else
         tulle__staging_download(
             d->staging, d->work, (char *)C->val + (size_t)of.first_value * size, &there->val, (size_t)of.values * size);

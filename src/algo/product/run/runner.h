@@ -55,7 +55,7 @@ struct tulle__runner {
     const tulle__runner_ops *ops;
     const tulle__tile_format *format; /* of A */
     int most;                         /* summands of a job; 0: any number */
-    int ahead;                        /* jobs after the one at hand that it wants to see (peek) */
+    int ahead;                        /* jobs after the present one that the runner peeks at */
     bool keeps_structure;             /* a sparse product whose structure is known can be given values alone */
     size_t capacity;                  /* bytes of its smallest device */
     int devices;                      /* 0: the host multiplies */

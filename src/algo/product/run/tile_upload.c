@@ -110,9 +110,7 @@ tulle_status tulle__narrow_pointers(
     if (device->rowptr_bytes == 4 && nnz > INT32_MAX)
         return tulle__fail(
             TULLE_ERR_OVERFLOW, "%lld entries of a tile on a device that counts in 32 bits", (long long)nnz);
-    tulle_status status =
-        tulle__alloc((size_t)rows + 1, (size_t)device->rowptr_bytes, "row pointers for a device", made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)rows + 1, (size_t)device->rowptr_bytes, "row pointers for a device", made));
     int32_t *narrow = *made;
     int64_t *wide = *made;
     for (int64_t r = 0; r <= rows; r++)

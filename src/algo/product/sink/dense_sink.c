@@ -75,14 +75,14 @@ static int complete_by_rows(const tulle_product *plan)
  * The last product of a tile of a layer comes in bands of rows: each is put to the owner of C while
  * the next is multiplied.
  */
-static void cut_into_bands(const tulle_own_tile *C, tulle__output *output)
+static void cut_into_bands(const tulle_own_tile *C, tulle__tile_output *output)
 {
     if (!output->bands) output->bands = C->m < BANDS * BAND_ROWS ? (int)(C->m / BAND_ROWS) + 1 : BANDS;
     output->first = C->m * output->band / output->bands;
     output->rows = C->m * (output->band + 1) / output->bands - output->first;
 }
 
-static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle_own_tile C;
     tulle__target *target = output->target;
@@ -105,7 +105,7 @@ out:
     return status;
 }
 
-static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     (void)job;
     if (made != TULLE_OK || !output->bands) return made;
@@ -117,7 +117,7 @@ static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__out
 }
 
 /* Each job is the first, and only one, of its rows. */
-static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     output->target->scaled = 0;
     return sums_taken(x, job, output, made);
@@ -127,7 +127,7 @@ static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__out
  * Own units are deferred like others', and added in the order of k, since which units are own depends
  * on timing.
  */
-static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     const tulle_mat *C = x->plan->operands.C;
     tulle_gidx n = tulle__tile_cols(C, job->j);
@@ -142,7 +142,7 @@ static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__o
     return status;
 }
 
-static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
     const tulle__deferred deferred = {.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
@@ -156,7 +156,7 @@ static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle_
 }
 
 /* As many rows at a time as fill a panel. */
-static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle_product *plan = x->plan;
     tulle_gidx first, rows, n = tulle__tile_cols(plan->operands.C, job->j);
@@ -184,7 +184,7 @@ static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__o
     return TULLE_OK;
 }
 
-static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
     const tulle__partial partial = {
@@ -195,10 +195,10 @@ static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__ou
         return made;
     }
     const int64_t start = tulle__now(x->plan->comm);
-    const tulle_status status = tulle__partial_push(
-        &x->inbox, &partial, &output->panel, output->first * row, output->rows * row, !output->more);
-    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
-    return status;
+    TULLE_CALL(tulle__partial_push(
+        &x->inbox, &partial, &output->panel, output->first * row, output->rows * row, !output->more));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return TULLE_OK;
 }
 
 /* ---- what comes in ---- */
@@ -246,9 +246,7 @@ static tulle_status finish(tulle__exec *x)
     if (inbox->ndeferred) qsort(inbox->deferred, (size_t)inbox->ndeferred, sizeof *inbox->deferred, compare_deferred);
     for (int64_t k = 0; k < inbox->ndeferred; k++) {
         const tulle__deferred *deferred = &inbox->deferred[k];
-        tulle_status status =
-            add(x->plan, deferred->tile, deferred->key, deferred->offset, deferred->length, deferred->data);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(add(x->plan, deferred->tile, deferred->key, deferred->offset, deferred->length, deferred->data));
         tulle__work_add(&inbox->work, deferred->length);
     }
     return TULLE_OK;
@@ -270,8 +268,8 @@ static tulle_status fetch(tulle__inbox *inbox, const tulle__partial_record *reco
 static tulle_status receive_added(tulle__inbox *inbox, const tulle__partial_record *record)
 {
     const char *data;
-    tulle_status status = fetch(inbox, record, &data);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(fetch(inbox, record, &data));
     tulle__kernel_begin(inbox->plan->comm);
     for (int n = 0; n <= TULLE__PLANTED(delivered_twice) && status == TULLE_OK; n++)
         status = add(inbox->plan, record->tile, record->key, record->offset, record->length, data);
@@ -284,9 +282,9 @@ static tulle_status receive_deferred(tulle__inbox *inbox, const tulle__partial_r
 {
     const char *data;
     char *copy;
-    tulle_status status = fetch(inbox, record, &data);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)record->length, 1, "a deferred panel", &copy);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(fetch(inbox, record, &data));
+    TULLE_CALL(tulle__alloc((size_t)record->length, 1, "a deferred panel", &copy));
     tulle__kernel_begin(inbox->plan->comm);
     inbox->plan->context->kernels->copy(copy, data, (size_t)record->length);
     status =
@@ -302,8 +300,8 @@ static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_recor
     tulle_own_tile C;
     tulle_product *plan = inbox->plan;
     const tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
-    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C));
     int by_row = C.order == TULLE_ROW_MAJOR;
     if (plan->scalars.job_beta == 0 && by_row && C.ld == C.n) /* they lie in the tile as in the panel */
         return tulle__partial_take(inbox, record, (char *)C.val + record->offset);

@@ -27,7 +27,7 @@ tulle_status tulle__block_new(const tulle_product *plan, const tulle__result_siz
 
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
-    tulle__output *output = context;
+    tulle__tile_output *output = context;
     const tulle__result_size size = {.rows = m, .nnz = nnz, .values = C->values};
     const tulle_status status = tulle__block_new(output->plan, &size, &output->block);
     if (status == TULLE_OK) *C = tulle__result_view(output->plan->C, &size, output->block);
@@ -36,7 +36,7 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
 
 static tulle_status place_panel(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
-    tulle__output *output = context;
+    tulle__tile_output *output = context;
     const tulle_product *plan = output->plan;
     const tulle__result_size size = {.rows = m, .nnz = nnz, .values = C->values};
     const size_t length = tulle__result_bytes(plan->C, &size);
@@ -50,14 +50,14 @@ static tulle_status place_panel(void *context, int64_t m, int64_t nnz, tulle__cs
 static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     (void)m;
-    const tulle__output *output = context;
+    const tulle__tile_output *output = context;
     return tulle__mat_place_result(output->plan->operands.C, output->i, output->j, nnz, C);
 }
 
 static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     (void)m;
-    const tulle__output *output = context;
+    const tulle__tile_output *output = context;
     tulle_own_tile tile;
     tulle_status status = tulle__mat_trim(output->plan->operands.C, output->i, output->j, nnz, &tile);
     if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
@@ -66,7 +66,7 @@ static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_
 
 /* ---- outputs ---- */
 
-tulle_status tulle__output_rows(const tulle__exec *x, tulle__output *output)
+tulle_status tulle__output_rows(const tulle__exec *x, tulle__tile_output *output)
 {
     tulle_own_tile C;
     const tulle_status status = tulle_mat_own_tile(x->plan->operands.C, output->i, output->j, &C);
@@ -86,7 +86,7 @@ bool tulle__plan_unordered(const tulle_product *plan)
            !plan->options.devices->resident; /* operands of other plans there ascend */
 }
 
-tulle_status tulle__output_tile(const tulle__exec *x, tulle__output *output)
+tulle_status tulle__output_tile(const tulle__exec *x, tulle__tile_output *output)
 {
     output->plan = x->plan;
     output->first = 0;
@@ -100,7 +100,7 @@ tulle_status tulle__output_tile(const tulle__exec *x, tulle__output *output)
     return TULLE_OK;
 }
 
-void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, char *known, tulle__output *output)
+void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, char *known, tulle__tile_output *output)
 {
     output->plan = x->plan;
     output->find = place_block;
@@ -112,13 +112,13 @@ void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, c
     output->result = tulle__result_view(x->plan->C, size, known);
 }
 
-void tulle__output_panel(const tulle__exec *x, tulle__output *output)
+void tulle__output_panel(const tulle__exec *x, tulle__tile_output *output)
 {
     output->plan = x->plan;
     output->find = place_panel;
 }
 
-tulle__result_size tulle__output_size(const tulle__output *output)
+tulle__result_size tulle__output_size(const tulle__tile_output *output)
 {
     return (tulle__result_size){.rows = output->rows, .nnz = output->result.nnz, .values = output->result.values};
 }

@@ -8,22 +8,22 @@
 #include "algo/product/execution/multiply.h"
 
 /* An own tile of C: all of it, or the values only if the structure is known. */
-tulle_status tulle__output_tile(const tulle__exec *x, tulle__output *output);
+tulle_status tulle__output_tile(const tulle__exec *x, tulle__tile_output *output);
 
 /* Values of rows of an own tile whose structure is known. */
-tulle_status tulle__output_rows(const tulle__exec *x, tulle__output *output);
+tulle_status tulle__output_rows(const tulle__exec *x, tulle__tile_output *output);
 
 /*
  * A private block, laid out as a tile: a new one, which the caller gets in output->block, or the values of `known`,
  * whose size is *size, if the structure is known.
  */
-void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, char *known, tulle__output *output);
+void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, char *known, tulle__tile_output *output);
 
 /* A new result into output->panel, which grows if it must. */
-void tulle__output_panel(const tulle__exec *x, tulle__output *output);
+void tulle__output_panel(const tulle__exec *x, tulle__tile_output *output);
 
 /* The size of the result that was made. */
-tulle__result_size tulle__output_size(const tulle__output *output);
+tulle__result_size tulle__output_size(const tulle__tile_output *output);
 
 /*
  * A private block for the arrays of a sparse partial result. Where values are not held there are

@@ -179,7 +179,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
 static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struct piece *piece)
 {
     tulle_status status;
-    tulle__output output = {.i = target->i, .j = target->j, .first = piece->row, .rows = piece->rows};
+    tulle__tile_output output = {.i = target->i, .j = target->j, .first = piece->row, .rows = piece->rows};
     int pairs = summands(x, target, piece->row, piece->rows);
     if (!pairs) return TULLE_OK;
     const tulle__spgemm_pair *only = &x->pair[0];
@@ -219,7 +219,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
     if (npieces > 1) {
         TULLE_TRY(merge_bands(x, target, npieces, pieces));
     } else {
-        tulle__output output = {.i = target->i, .j = target->j};
+        tulle__tile_output output = {.i = target->i, .j = target->j};
         int pairs = summands(x, target, 0, tulle__tile_csr_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__output_tile(x, &output));
         if (!output.none) TULLE_TRY(tulle__sum_pairs(x, pairs, &output));

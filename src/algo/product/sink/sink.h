@@ -18,11 +18,11 @@
 
 #include "algo/product/execution/multiply.h"
 
-/* Outputs for the products of jobs, one after the other (tulle__output.more). */
+/* Outputs for the products of jobs, one after the other (tulle__tile_output.more). */
 typedef struct tulle__outputs {
-    tulle_status (*next)(tulle__exec *x, const tulle__job *job, tulle__output *output);
+    tulle_status (*next)(tulle__exec *x, const tulle__job *job, tulle__tile_output *output);
     /* The product is there; after a failure, which is returned, the memory is given back. */
-    tulle_status (*taken)(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made);
+    tulle_status (*taken)(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made);
 } tulle__outputs;
 
 typedef struct tulle__sink {

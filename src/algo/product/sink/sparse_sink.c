@@ -68,7 +68,7 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
 }
 
 /* The only job of a tile makes the tile; others make parts. */
-static tulle_status own_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle__target *target = output->target;
     TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
@@ -86,7 +86,7 @@ static tulle_status own_output(tulle__exec *x, const tulle__job *job, tulle__out
 }
 
 /* A block that was made replaces the one that was there. */
-static void replace_block(const tulle__output *output, tulle__result_size *size, char **block)
+static void replace_block(const tulle__tile_output *output, tulle__result_size *size, char **block)
 {
     if (output->known) return;
     *size = tulle__output_size(output);
@@ -94,7 +94,7 @@ static void replace_block(const tulle__output *output, tulle__result_size *size,
     *block = output->block;
 }
 
-static tulle_status own_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status own_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     (void)x, (void)job;
     if (!output->part) return made;
@@ -105,7 +105,7 @@ static tulle_status own_taken(tulle__exec *x, const tulle__job *job, tulle__outp
     return made;
 }
 
-static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     tulle_status status = tulle__job_rows(x, job, &output->first, &output->rows);
     return status == TULLE_OK ? tulle__output_rows(x, output) : status;
@@ -137,7 +137,7 @@ static int64_t bytes_to_send(const tulle__exec *x, const tulle__result_size *siz
 }
 
 static tulle__partial describe(
-    const tulle__exec *x, const tulle__job *job, const tulle__output *output, const tulle__result_size *size)
+    const tulle__exec *x, const tulle__job *job, const tulle__tile_output *output, const tulle__result_size *size)
 {
     return (tulle__partial){.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
         .key = job->k[0],
@@ -147,7 +147,7 @@ static tulle__partial describe(
 }
 
 /* The result is made in a panel, since its structure is not kept. */
-static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     int64_t start = tulle__now(x->plan->comm);
     TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
@@ -158,7 +158,7 @@ static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__o
     return TULLE_OK;
 }
 
-static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     tulle__panel panel = output->panel;
     int64_t from;
@@ -172,33 +172,33 @@ static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__ou
     const tulle__partial partial = describe(x, job, output, &size);
     const int64_t length = bytes_to_send(x, &size, &from);
     panel.at += (uint64_t)from;
-    const tulle_status status = tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1);
-    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
-    return status;
+    TULLE_CALL(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return TULLE_OK;
 }
 
-static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
     tulle__output_block(x, &output->sent->size, output->sent->block, output);
     return TULLE_OK;
 }
 
-static tulle_status kept_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status kept_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     output->start = tulle__kernel_begin(x->plan->comm);
     tulle_status status = sent_of_job(x->plan, job, &output->sent);
     return status == TULLE_OK ? block_output(x, job, output) : status;
 }
 
-static tulle_status once_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status once_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     output->start = tulle__kernel_begin(x->plan->comm);
     output->sent = &output->once;
     return block_output(x, job, output);
 }
 
-static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     tulle__sent *sent = output->sent;
     int64_t from;
@@ -211,13 +211,13 @@ static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__out
     const int64_t start = tulle__now(x->plan->comm);
     const tulle__partial partial = describe(x, job, output, &sent->size);
     const int64_t length = bytes_to_send(x, &sent->size, &from);
-    const tulle_status status = tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length);
-    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
-    return status;
+    TULLE_CALL(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return TULLE_OK;
 }
 
 /* In phases memory is short: the block is freed once it has been copied. */
-static tulle_status once_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status once_taken(tulle__exec *x, const tulle__job *job, tulle__tile_output *output, tulle_status made)
 {
     const tulle_status status = kept_taken(x, job, output, made);
     tulle__free(output->once.block);
@@ -266,7 +266,7 @@ static tulle_status finish(tulle__exec *x)
     return TULLE_OK;
 }
 
-/* Values have come into blocks whose norms nobody else makes. */
+/* Computes the norms of blocks whose values have come: no product does. */
 static tulle_status finish_rows(tulle__exec *x)
 {
     tulle_mat *C = x->plan->operands.C;

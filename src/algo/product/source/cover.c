@@ -39,11 +39,10 @@ static tulle_status find_cover(const tulle__bipartite *graph, double limit, int 
     int few = graph->first[graph->left] <= EXACT_EDGES;
     if (quick || !few) {
         int64_t bound;
-        tulle_status status = tulle__vertex_cover_bound(graph, &bound);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__vertex_cover_bound(graph, &bound));
         *cover = (tulle__vertex_cover){.weight = INT64_MAX, .bound = bound};
         if ((double)bound >= limit) return TULLE_OK;
-        status = tulle__vertex_cover_greedy(graph, cover);
+        tulle_status status = tulle__vertex_cover_greedy(graph, cover);
         if (status != TULLE_OK || !few || (double)cover->weight >= limit) return status;
         tulle__vertex_cover_fini(cover);
     }

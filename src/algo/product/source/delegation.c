@@ -124,9 +124,9 @@ tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
     TULLE_CALL(tulle__alltoallv_exchange(e->alltoallv));
     int64_t count = read_lists(e, NULL);
-    tulle_status status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
-    if (status == TULLE_OK) e->count = read_lists(e, e->delegation);
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation));
+    e->count = read_lists(e, e->delegation);
+    return TULLE_OK;
 }
 
 int64_t tulle__delegations_count(const tulle__delegations *e)

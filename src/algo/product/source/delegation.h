@@ -33,7 +33,7 @@ tulle_status tulle__delegations_add(
 
 /*
  * Collective: each PE receives its delegations. The caller agrees next, and then ends the exchange:
- * nobody reads any more.
+ * no PE reads any more.
  */
 tulle_status tulle__delegations_exchange(tulle__delegations *delegations);
 void tulle__delegations_end_exchange(tulle__delegations *delegations);

@@ -13,9 +13,9 @@ tulle_status tulle__delegation_balance_init(
 {
     size_t all = (size_t)comm->size * TULLE__SHARES;
     *balance = (tulle__delegation_balance){.comm = comm, .costs = costs};
-    tulle_status status = tulle__alloc_zero(2 * all, sizeof *balance->before, "loads", &balance->before);
-    if (status == TULLE_OK) balance->after = balance->before + all;
-    return status;
+    TULLE_CALL(tulle__alloc_zero(2 * all, sizeof *balance->before, "loads", &balance->before));
+    balance->after = balance->before + all;
+    return TULLE_OK;
 }
 
 void tulle__delegation_balance_fini(tulle__delegation_balance *balance)

@@ -112,9 +112,7 @@ tulle_status tulle__node_cache_request(tulle__node_cache *s, int k, int j, int64
     *bits = NULL;
     if (!s->tiles) return TULLE_OK;
     if (!s->asked[t]) {
-        tulle_status status =
-            tulle__alloc_zero((size_t)(rows / 64 + 1), sizeof **s->asked, "rows asked for", &s->asked[t]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alloc_zero((size_t)(rows / 64 + 1), sizeof **s->asked, "rows asked for", &s->asked[t]));
     }
     *bits = s->asked[t];
     return TULLE_OK;
@@ -371,10 +369,9 @@ tulle_status tulle__node_cache_await(
         int done;
         slot->seen = tulle__load(s->comm, &slot->words, (uint64_t)slot->number * sizeof(uint64_t));
         if (slot->seen >= s->execution) break;
-        tulle_status status = tulle__node_cache_serve(s, B, 1, &done);
-        if (status == TULLE_OK) status = serve(context);
-        if (status == TULLE_OK) status = tulle__comm_failed(s->comm);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__node_cache_serve(s, B, 1, &done));
+        TULLE_CALL(serve(context));
+        TULLE_CALL(tulle__comm_failed(s->comm));
         if (done) tulle__poll(s->comm, &turns);
     }
     return TULLE_OK;

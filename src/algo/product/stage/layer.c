@@ -195,7 +195,7 @@ struct volume {
     double *times; /* [pes]: how often each gets the tile that is looked at */
 };
 
-/* Bytes of a tile for all PEs but its owner; once: a PE that reads it several times keeps it. */
+/* Bytes of a tile for all PEs but its owner; once: a PE that reads a tile several times caches it. */
 static double bytes_got(struct volume *v, const tulle_mat *X, int i, int j, int owner, int once)
 {
     double times = 0;

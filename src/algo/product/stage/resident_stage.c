@@ -4,7 +4,7 @@
  * others have left there: what it cannot take from there comes to the host first.
  *
  * PEs that are threads of one process, with devices that copy from each other, take each other's tiles there: values
- * go from device to device. A directory has each PE's tiles for an execution, during which nobody changes them.
+ * go from device to device. A directory has each PE's tiles for an execution, during which no PE changes them.
  */
 #include <inttypes.h>
 #include <unistd.h>

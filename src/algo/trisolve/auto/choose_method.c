@@ -94,9 +94,8 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
 {
     struct choice choice = {.count = 0};
     tulle_status status = solver->comm->rank == 0 ? choose(solver, &choice) : TULLE_OK;
-    status = tulle_comm_agree(solver->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice));
     solver->ncandidates = choice.count;
     for (int c = 0; c < choice.count; c++) {
         solver->candidate[c].method = choice.candidate[c];

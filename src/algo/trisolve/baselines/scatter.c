@@ -158,7 +158,7 @@ tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s)
 void tulle__scatter_fini(tulle__scatter *s)
 {
     if (!s->comm) return;
-    tulle__left_sum_close(s);
+    tulle__remote_sums_close(s);
     for (int what = 0; what < 2; what++) {
         tulle__free(s->place[what]);
         tulle__free(s->direct[what]);

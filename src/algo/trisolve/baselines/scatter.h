@@ -16,7 +16,7 @@
  * Differences from the paper. It counts up in one array and down in another; here shared counters
  * count up to a number that the owner knows, and those of each PE count down to 0. A row reads
  * other PEs' memory only once its own columns are done. The paper's rows are warps of a GPU; here a
- * PE holds a window of up to TULLE__RESIDENT rows and polls those that wait. Rows enter the window
+ * PE holds a window of up to TULLE__SCATTER_WINDOW rows and polls those that wait. Rows enter the window
  * in the order of solving and stay until they are solved. The first unsolved row of all is
  * therefore always in its PE's window or the next to enter, and all that it requires is done: there
  * is no deadlock.
@@ -26,7 +26,7 @@
 
 #include "algo/trisolve/triangle.h"
 
-enum { TULLE__RESIDENT = 1024, TULLE__ADDS = 1024 };
+enum { TULLE__SCATTER_WINDOW = 1024, TULLE__ADDS = 1024 };
 
 typedef struct tulle__scatter {
     tulle_comm *comm;
@@ -58,11 +58,11 @@ typedef struct tulle__scatter {
     void *lines;              /* [nown * cols] B, then X */
     void *sum;                /* [nown * cols]: of own columns, and at the end of all */
     int32_t *left;            /* [nown]: remaining entries in own columns */
-    int32_t *waiting, *ready; /* [resident] lines */
-    char *met;                /* [resident * size], of waiting lines: a PE's counter is complete */
-    uint64_t *word;           /* [resident * size]: counters read */
-    void *got;                /* [resident * size * cols]: sums read, words if shared */
-    tulle__range *range;      /* [resident * size] */
+    int32_t *waiting, *ready; /* [window] lines */
+    char *met;                /* [window * size], of waiting lines: a PE's counter is complete */
+    uint64_t *word;           /* [window * size]: counters read */
+    void *got;                /* [window * size * cols]: sums read, words if shared */
+    tulle__range *range;      /* [window * size] */
     int nadds;                /* shared and not mapped: buffered entries, to be added together */
     int32_t *add_row;         /* [TULLE__ADDS] */
     uint64_t *add_value;      /* [TULLE__ADDS * cols] */
@@ -82,21 +82,21 @@ size_t tulle__scatter_bytes(const tulle__scatter *s);
 /* Updates to new values of the triangle. Collective. */
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s);
 
-/* left_sum.c: remote partial sums. Allocates for so many columns. Collective. */
-tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols);
-void tulle__left_sum_close(tulle__scatter *s);
+/* remote_sums.c: remote partial sums. Allocates for so many columns. Collective. */
+tulle_status tulle__remote_sums_open(tulle__scatter *s, tulle_gidx cols);
+void tulle__remote_sums_close(tulle__scatter *s);
 /* Resets: nothing is solved. All PEs must have done so before any solves. Local. */
-void tulle__left_sum_arm(tulle__scatter *s);
+void tulle__remote_sums_arm(tulle__scatter *s);
 /* Adds val x to the sum of a row of another PE; flush: makes it visible. Local. */
-tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
-tulle_status tulle__left_sum_flush(tulle__scatter *s);
+tulle_status tulle__remote_sums_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
+tulle_status tulle__remote_sums_flush(tulle__scatter *s);
 /*
  * Reads the counters of waiting lines; those whose entries are all done move from waiting[0 ..
  * *nwaiting - 1] to ready[0 .. *nready - 1]. Local.
  */
-tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready);
+tulle_status tulle__remote_sums_look(tulle__scatter *s, int *nwaiting, int *nready);
 /* Adds other PEs' partial sums to those of the ready lines. Local. */
-tulle_status tulle__left_sum_take(tulle__scatter *s, int nready);
+tulle_status tulle__remote_sums_take(tulle__scatter *s, int nready);
 
 static inline void tulle__scatter_axpy(tulle_type type, int64_t cols, const void *a, const void *x, void *y)
 {

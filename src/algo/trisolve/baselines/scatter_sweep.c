@@ -6,8 +6,8 @@
  */
 #include <inttypes.h>
 
+#include "algo/trisolve/baselines/baselines.h"
 #include "algo/trisolve/baselines/scatter.h"
-#include "algo/trisolve/method.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 
@@ -34,7 +34,7 @@ static void wait_for_others(struct sweep *p, int64_t line)
 
 static void take_in_hand(struct sweep *p)
 {
-    for (; p->next < p->end && p->inhand < TULLE__RESIDENT; p->next++, p->inhand++)
+    for (; p->next < p->end && p->inhand < TULLE__SCATTER_WINDOW; p->next++, p->inhand++)
         if (p->s->left[p->next] == 0) wait_for_others(p, p->next);
 }
 
@@ -77,7 +77,7 @@ static tulle_status scatter_ready(struct sweep *p)
         for (int64_t e = s->colptr[line]; e < s->colptr[line + 1]; e++) {
             int64_t k = s->line[s->rowind[e]];
             if (k < 0) {
-                TULLE_CALL(tulle__left_sum_add(s, s->rowind[e], e, x));
+                TULLE_CALL(tulle__remote_sums_add(s, s->rowind[e], e, x));
                 continue;
             }
             tulle__scatter_axpy(
@@ -86,7 +86,7 @@ static tulle_status scatter_ready(struct sweep *p)
         }
     }
     p->inhand -= p->nready;
-    return tulle__left_sum_flush(s);
+    return tulle__remote_sums_flush(s);
 }
 
 static tulle_status lose_patience(const void *context, double patience)
@@ -120,14 +120,14 @@ static tulle_status solve_task(struct sweep *p)
     p->resident = 0;
     while (status == TULLE_OK && (p->inhand || p->next < p->end)) {
         take_in_hand(p);
-        TULLE_TRY(tulle__left_sum_look(p->s, &p->nwaiting, &p->nready));
+        TULLE_TRY(tulle__remote_sums_look(p->s, &p->nwaiting, &p->nready));
         if (!p->nready) {
             status = wait_once(p);
             continue;
         }
         if (p->idle_from >= 0) tulle__busy_waited(&p->busy, p->idle_from, p->idle_to);
         p->idle_from = -1;
-        TULLE_TRY(tulle__left_sum_take(p->s, p->nready));
+        TULLE_TRY(tulle__remote_sums_take(p->s, p->nready));
         solve_ready(p);
         TULLE_TRY(scatter_ready(p));
         p->since = tulle__now(p->s->comm);
@@ -201,9 +201,9 @@ static void forget(tulle__method_schedule *a)
 
 static tulle_status open_sums(tulle_trisolve *solver, tulle_gidx cols)
 {
-    tulle_status status = tulle__left_sum_open(solver->now->state, cols);
-    if (status == TULLE_OK) tulle__left_sum_arm(solver->now->state);
-    return status;
+    TULLE_CALL(tulle__remote_sums_open(solver->now->state, cols));
+    tulle__remote_sums_arm(solver->now->state);
+    return TULLE_OK;
 }
 
 static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
@@ -219,13 +219,13 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
 /* As in the paper: rows in equal parts, one or several a PE. */
 static const tulle__partition parts = {.even = true, .tasks = 1, .fixed = true}, tasks = {.even = true, .tasks = 8};
 
-#define BASELINE(distributed, prepared)                                                                                \
+#define BASELINE(distributed, prepared, devices)                                                                       \
     {                                                                                                                  \
         .partition = &(distributed), .prepare = (prepared), .renew = renew, .forget = forget, .open = open_sums,       \
-        .sweep = sweep                                                                                                 \
+        .sweep = sweep, .together = &(devices)                                                                         \
     }
-const tulle__method tulle__method_unified = BASELINE(parts, prepare_one_array);
-const tulle__method tulle__method_unified_tasks = BASELINE(tasks, prepare_one_array);
-const tulle__method tulle__method_shmem = BASELINE(parts, prepare_own_arrays);
-const tulle__method tulle__method_zerocopy = BASELINE(tasks, prepare_own_arrays);
+const tulle__method tulle__method_unified = BASELINE(parts, prepare_one_array, tulle__method_one_sum_together);
+const tulle__method tulle__method_unified_tasks = BASELINE(tasks, prepare_one_array, tulle__method_one_sum_together);
+const tulle__method tulle__method_shmem = BASELINE(parts, prepare_own_arrays, tulle__method_own_sums_together);
+const tulle__method tulle__method_zerocopy = BASELINE(tasks, prepare_own_arrays, tulle__method_own_sums_together);
 #undef BASELINE

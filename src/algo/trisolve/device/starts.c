@@ -84,9 +84,9 @@ static tulle_status stretch_levels(int64_t wide, tulle__starts *starts, struct m
 
 static tulle_status stretch_all(const tulle__triangle *t, tulle__starts *starts, struct making *m)
 {
-    tulle_status status = tulle__alloc(1, sizeof *starts->stretch, "a stretch of rows", &starts->stretch);
-    if (status == TULLE_OK) extend(starts, m, t->n, 0);
-    return status;
+    TULLE_CALL(tulle__alloc(1, sizeof *starts->stretch, "a stretch of rows", &starts->stretch));
+    extend(starts, m, t->n, 0);
+    return TULLE_OK;
 }
 
 static tulle_status send(tulle__device *device, tulle__device_queue *queue, const int32_t *from, int64_t count,

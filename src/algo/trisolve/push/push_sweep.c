@@ -262,9 +262,9 @@ out:
 static tulle_status open_inbox(tulle_trisolve *solver, tulle_gidx cols)
 {
     tulle__push *push = solver->now->state;
-    tulle_status status = tulle__push_open(push, cols);
-    if (status == TULLE_OK) tulle__push_arm(push);
-    return status;
+    TULLE_CALL(tulle__push_open(push, cols));
+    tulle__push_arm(push);
+    return TULLE_OK;
 }
 
 static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
@@ -291,4 +291,5 @@ const tulle__method tulle__method_push = {.partition = &partition,
     .renew = tulle__worker_schedules_renew,
     .forget = forget,
     .open = open_inbox,
-    .sweep = sweep};
+    .sweep = sweep,
+    .together = &tulle__method_push_together};

@@ -49,18 +49,18 @@ tulle_status tulle__block_room_for(tulle__block_room *w, int64_t columns)
 static tulle_status room_for_steps(tulle__block_room *w, int64_t steps)
 {
     if (steps <= w->steps_room) return TULLE_OK;
-    tulle_status status = tulle__realloc((size_t)(steps + steps / 4), sizeof *w->step, "products of blocks", &w->step);
-    if (status == TULLE_OK) w->steps_room = steps + steps / 4;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)(steps + steps / 4), sizeof *w->step, "products of blocks", &w->step));
+    w->steps_room = steps + steps / 4;
+    return TULLE_OK;
 }
 
 static tulle_status room_to_meet(tulle__block_room *w, int64_t products)
 {
     if (products <= w->met_room) return TULLE_OK;
     const int64_t room = products + products / 4;
-    tulle_status status = tulle__realloc((size_t)room, sizeof *w->met, "products of blocks", &w->met);
-    if (status == TULLE_OK) w->met_room = room;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->met, "products of blocks", &w->met));
+    w->met_room = room;
+    return TULLE_OK;
 }
 
 static void *block_of_c(const tulle__block_job *j, int64_t e)

@@ -105,9 +105,7 @@ static tulle_status count_chunk(struct job *job, int64_t c, tulle__spgemm_worksp
 {
     space->run_used = 0;
     space->keep = job->structure != NULL;
-    const tulle_status status =
-        job->rows->count(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(job->rows->count(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count));
     sum_chunk(job, c);
     if (space->keep) keep_structure(job, c, space);
     return TULLE_OK;
@@ -117,10 +115,10 @@ static tulle_status count_chunk(struct job *job, int64_t c, tulle__spgemm_worksp
 static tulle_status compute_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
     const int64_t place = first_place(job->plan, c), room = first_place(job->plan, c + 1) - place;
-    const tulle_status status = job->rows->write(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1],
-        job->count, job->colind + place, job->val + (size_t)place * job->size, room);
-    if (status == TULLE_OK) sum_chunk(job, c);
-    return status;
+    TULLE_CALL(job->rows->write(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
+        job->colind + place, job->val + (size_t)place * job->size, room));
+    sum_chunk(job, c);
+    return TULLE_OK;
 }
 
 static void fill_rowptr(struct job *job, int64_t chunk)
@@ -354,8 +352,8 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tunin
     struct job job = {0};
     int done = 0;
     if (task->select) own.unsorted = task->select->top <= FEW;
-    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, &own);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, &own));
     TULLE_TRY(job_init(&job, &plan, isa));
     if (task->trim && !task->select && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
@@ -372,8 +370,8 @@ tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_tuni
 {
     tulle__spgemm_plan plan;
     struct job job = {0};
-    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
-    if (status != TULLE_OK) return status;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task));
     TULLE_TRY(job_init(&job, &plan, isa));
     TULLE_TRY(run_rows(pool, &job, count_chunk));
     rowptr[0] = 0;

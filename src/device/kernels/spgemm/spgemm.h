@@ -215,7 +215,7 @@ enum {
     TULLE__PANEL = 1024,         /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
     TULLE__PANEL_WORDS = TULLE__PANEL / 64,
     TULLE__PANEL_ROWS = 8,
-    TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */
+    TULLE__RUN_ROWS = 4,   /* rows of C that are made together where B comes in runs */
     TULLE__OFFSET_ROWS = 8 /* rows of C that are made together at constant offsets; shorter stretches are not */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of C computed once, though nobody has counted them: a thread makes a chunk in a buffer of its own, which stays
+ * Rows of C computed once, without a count before: a thread makes a chunk in a buffer of its own, which stays
  * in its cache, and copies it to its place as soon as the entries of all chunks before are known. Chunks are taken in
  * their order, and one whose place is not known yet waits in one of a few buffers while the next is made; so threads
- * wait for each other only where one is several chunks behind. The first chunk that nobody has placed is always being
+ * wait for each other only where one is several chunks behind. The first chunk without a place is always being
  * made.
  */
 #include <stdatomic.h>

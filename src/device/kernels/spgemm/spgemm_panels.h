@@ -218,8 +218,7 @@ static tulle_status NAME(value_group)(
 {
     NAME(group) group;
     int64_t at[8];
-    tulle_status status = NAME(list_group)(space, begin, end, &group);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(NAME(list_group)(space, begin, end, &group));
     for (int64_t r = 0; r < group.rows; r++) at[r] = C->rowptr[begin + r];
     for (int64_t panel = 0; panel < space->plan->npanels; panel++) {
         const T *sums = space->panels.sums;

@@ -225,7 +225,7 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
     if (tuning->offsets > 0 || (tuning->offsets == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_offsets(plan, pool, &part);
     int runs = tuning->runs == 0 && tuning->panels != 2 && plan->run >= RUNS && part <= MOSTLY && plan->dense &&
-               fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
+               fits(plan, pool, TULLE__RUN_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
     if (!plan->runs && (tuning->panels == 2 ||

@@ -61,8 +61,7 @@ static tulle_status NAME(list)(tulle__spgemm_workspace *space, int64_t i, NAME(r
         const int64_t *ap = task->pair[p].A.rowptr;
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
-    tulle_status status = tulle__spgemm_workspace_segments(space, most, sizeof(NAME(segment)));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spgemm_workspace_segments(space, most, sizeof(NAME(segment))));
     NAME(segment) *segment = space->segment;
     int32_t lo = INT32_MAX, hi = -1;
     for (int p = 0; p < task->npairs; p++) {

@@ -29,7 +29,7 @@
 #define LANES 8
 #endif
 
-enum { NAME(ROWS_MAX) = TULLE__BLOCK_ROWS, NAME(DEPTH_MAX) = 3 };
+enum { NAME(ROWS_MAX) = TULLE__RUN_ROWS, NAME(DEPTH_MAX) = 3 };
 
 /* A row of B, and its scale in each row of the block. */
 typedef struct NAME(term) {
@@ -113,8 +113,7 @@ static tulle_status NAME(list_block)(tulle__spgemm_workspace *space, int64_t i, 
         const int64_t *ap = task->pair[p].A.rowptr;
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
-    tulle_status status = tulle__spgemm_workspace_segments(space, most, sizeof(NAME(term)));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spgemm_workspace_segments(space, most, sizeof(NAME(term))));
     block->term = space->segment;
     for (int p = 0; p < task->npairs; p++) NAME(list_pair)(block, &task->pair[p], &plan->runs[p]);
     return TULLE_OK;

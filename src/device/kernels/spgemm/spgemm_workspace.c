@@ -56,15 +56,15 @@ tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, in
     if (count <= space->segment_room) return TULLE_OK;
     count = grown(space->segment_room, count < 64 ? 64 : count);
     space->segment_room = 0;
-    tulle_status status = replace(&space->segment, count, size, "the rows of B under a row of C");
-    if (status == TULLE_OK) space->segment_room = count;
-    return status;
+    TULLE_CALL(replace(&space->segment, count, size, "the rows of B under a row of C"));
+    space->segment_room = count;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_t size)
 {
     if (space->summary) return TULLE_OK;
-    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
+    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__RUN_ROWS : 1;
     if (!space->dense)
         TULLE_CALL(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
@@ -93,9 +93,9 @@ tulle_status tulle__spgemm_workspace_list(tulle__spgemm_workspace *space, int64_
     if (count <= space->list_room) return TULLE_OK;
     count = grown(space->list_room, count < 256 ? 256 : count);
     space->list_room = 0;
-    tulle_status status = replace(&space->list, count, sizeof *space->list, "the columns of a row");
-    if (status == TULLE_OK) space->list_room = count;
-    return status;
+    TULLE_CALL(replace(&space->list, count, sizeof *space->list, "the columns of a row"));
+    space->list_room = count;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_order(tulle__spgemm_workspace *space, int64_t count)
@@ -113,9 +113,9 @@ tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_
 {
     if (count <= space->run_room) return TULLE_OK;
     count = grown(space->run_room, count < 256 ? 256 : count);
-    tulle_status status = tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run);
-    if (status == TULLE_OK) space->run_room = count;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run));
+    space->run_room = count;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_offsets(tulle__spgemm_workspace *space, int64_t count, size_t size, size_t factor)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors of a solve that stay on the device of the matrix: home DEVICE. An iteration copies no vector there or back,
- * but for rows that PEs exchange, which the device's counts tell; the solution has the bits of one whose vectors are on
- * the host. Preconditioners are there as well.
+ * Vectors of a solve that stay on the device of the matrix: resident DEVICE. An iteration copies no vector there or
+ * back, but for rows that PEs exchange, which the device's counts tell; the solution has the bits of one whose vectors
+ * are on the host. Preconditioners are there as well.
  */
 #include <math.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void test_bytes(tulle_team *team, struct run run, const char *what)
     ok(many.down - few.down <= 10 * (many.pieces * sums * (int64_t)sizeof(double) + others) && many.down > few.down,
         "%s: and from there sums only (%d bytes; a vector has %d)", what, (int)(many.down - few.down), (int)vector);
     ok(away.up - away_few.up >= 10 * (vector + rest) && away.down - away_few.down >= 10 * vector,
-        "%s: without a home, vectors (%d bytes)", what, (int)(away.up - away_few.up));
+        "%s: without resident vectors, %d bytes of vectors", what, (int)(away.up - away_few.up));
     if (run.preconditioned && run.precond == TULLE_PRECOND_BLOCK_JACOBI)
         ok(fabs(many.square - away.square) <= 1e-9 * away.square && many.square != few.square,
             "%s: blocks are inverted there: %.15g and %.15g", what, many.square, away.square);

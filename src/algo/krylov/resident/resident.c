@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/krylov/home/resident.h"
+#include "algo/krylov/resident/resident.h"
 
 static tulle_status bind_resident(void *context, tulle_mat *x, tulle_mat *y, void **bound)
 {

@@ -12,9 +12,9 @@
 
 enum { COUNTERS, SUMS };
 
-static int resident_of(const tulle__scatter *s)
+static int window_of(const tulle__scatter *s)
 {
-    return s->nown < TULLE__RESIDENT ? (int)s->nown : TULLE__RESIDENT;
+    return s->nown < TULLE__SCATTER_WINDOW ? (int)s->nown : TULLE__SCATTER_WINDOW;
 }
 
 /* Bytes of a sum where it is shared. */
@@ -30,7 +30,7 @@ static int64_t published_rows(const tulle__scatter *s)
     return s->shared ? s->first[part + 1] - s->first[part] : s->n;
 }
 
-void tulle__left_sum_close(tulle__scatter *s)
+void tulle__remote_sums_close(tulle__scatter *s)
 {
     tulle__pe *pe = s->comm->pe;
     void **const own[] = {&s->lines, &s->sum, (void **)&s->left, (void **)&s->waiting, (void **)&s->ready,
@@ -53,12 +53,12 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     tulle__pe *pe = s->comm->pe;
     tulle__heap *words = direct ? pe->data : pe->control;
     size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)published_rows(s);
-    size_t resident = (size_t)resident_of(s), reads = resident * (size_t)s->comm->size;
+    size_t window = (size_t)window_of(s), reads = window * (size_t)s->comm->size;
     TULLE_CALL(tulle__alloc(all, size, "unknowns", &s->lines));
     TULLE_CALL(tulle__alloc(all, size, "partial sums", &s->sum));
     TULLE_CALL(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
-    TULLE_CALL(tulle__alloc(resident, sizeof *s->waiting, "waiting rows", &s->waiting));
-    TULLE_CALL(tulle__alloc(resident, sizeof *s->ready, "ready rows", &s->ready));
+    TULLE_CALL(tulle__alloc(window, sizeof *s->waiting, "waiting rows", &s->waiting));
+    TULLE_CALL(tulle__alloc(window, sizeof *s->ready, "ready rows", &s->ready));
     TULLE_CALL(tulle__alloc(reads, 1, "counters", &s->met));
     TULLE_CALL(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
     TULLE_CALL(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
@@ -78,7 +78,7 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     return TULLE_OK;
 }
 
-tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
+tulle_status tulle__remote_sums_open(tulle__scatter *s, tulle_gidx cols)
 {
     tulle_comm *comm = s->comm;
     int64_t direct = !tulle__is_virtual(comm); /* in virtual time, access to other PEs' memory must take time */
@@ -86,7 +86,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
     TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
-    tulle__left_sum_close(s);
+    tulle__remote_sums_close(s);
     TULLE_CALL(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
     for (int what = 0; what < 2; what++) {
         TULLE_CALL(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
@@ -97,7 +97,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     return TULLE_OK;
 }
 
-void tulle__left_sum_arm(tulle__scatter *s)
+void tulle__remote_sums_arm(tulle__scatter *s)
 {
     uint64_t *counter = tulle__mapped(s->comm, &s->own[COUNTERS]);
     int64_t rows = published_rows(s);
@@ -179,7 +179,7 @@ static tulle_status send_adds(tulle__scatter *s, int group, int rank, int what)
         s->add_range, s->add_read);
 }
 
-tulle_status tulle__left_sum_flush(tulle__scatter *s)
+tulle_status tulle__remote_sums_flush(tulle__scatter *s)
 {
     tulle_status status = TULLE_OK;
     int group = tulle__comm_group(s->comm);
@@ -201,10 +201,10 @@ static tulle_status add_shared(tulle__scatter *s, tulle_gidx row, const char *a,
         return TULLE_OK;
     }
     s->add_row[s->nadds++] = (int32_t)row;
-    return s->nadds < TULLE__ADDS ? TULLE_OK : tulle__left_sum_flush(s);
+    return s->nadds < TULLE__ADDS ? TULLE_OK : tulle__remote_sums_flush(s);
 }
 
-tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x)
+tulle_status tulle__remote_sums_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x)
 {
     size_t size = tulle_type_size(s->type);
     const char *a = (const char *)s->val + (size_t)entry * size;
@@ -257,7 +257,7 @@ static int is_done(tulle__scatter *s, int w)
     return done;
 }
 
-tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready)
+tulle_status tulle__remote_sums_look(tulle__scatter *s, int *nwaiting, int *nready)
 {
     int size = s->comm->size, kept = 0;
     tulle_status status = read_counters(s, *nwaiting);
@@ -295,7 +295,7 @@ static void add_got(tulle__scatter *s, int64_t line, const char *got)
     }
 }
 
-tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
+tulle_status tulle__remote_sums_take(tulle__scatter *s, int nready)
 {
     int size = s->comm->size, used = 0, group = tulle__comm_group(s->comm);
     size_t bytes = (size_t)s->cols * sum_size(s);

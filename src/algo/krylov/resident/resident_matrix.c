@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/krylov/home/home_matrix.h"
+#include "algo/krylov/resident/resident_matrix.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
-struct tulle__home_matrix {
+struct tulle__resident_matrix {
     tulle__device *device;
     tulle__device_queue *queue;
     tulle__device_buffer *rowptr, *colind, *val, *workspace;
@@ -13,14 +13,15 @@ struct tulle__home_matrix {
 };
 
 static tulle_status send(
-    const tulle__home_matrix *m, size_t bytes, const void *from, const char *what, tulle__device_buffer **buffer)
+    const tulle__resident_matrix *m, size_t bytes, const void *from, const char *what, tulle__device_buffer **buffer)
 {
     tulle_status status = tulle__device_buffer_new(m->device, bytes, what, buffer);
     if (status == TULLE_OK && bytes) m->device->ops->upload(m->queue, &(tulle__device_place){*buffer, 0}, from, bytes);
     return status;
 }
 
-static tulle__slab_task task_of(const tulle__home_matrix *m, const tulle__device_place *x, const tulle__device_place *y)
+static tulle__slab_task task_of(
+    const tulle__resident_matrix *m, const tulle__device_place *x, const tulle__device_place *y)
 {
     return (tulle__slab_task){.A = m->slab,
         .vectors = m->slab.type,
@@ -30,7 +31,7 @@ static tulle__slab_task task_of(const tulle__home_matrix *m, const tulle__device
         .workspace = {m->workspace, 0}};
 }
 
-static tulle_status make_workspace(tulle__home_matrix *m)
+static tulle_status make_workspace(tulle__resident_matrix *m)
 {
     const tulle__device_place somewhere = {m->val, 0};
     const tulle__slab_task task = task_of(m, &somewhere, &somewhere);
@@ -41,10 +42,10 @@ static tulle_status make_workspace(tulle__home_matrix *m)
     return tulle__device_buffer_new(m->device, bytes, "room for a preconditioner", &m->workspace);
 }
 
-tulle_status tulle__home_matrix_new(tulle__device *device, tulle__device_queue *queue, tulle_type type, int64_t n,
-    int64_t cols, const int64_t *rowptr, const int32_t *colind, const void *val, tulle__home_matrix **out)
+tulle_status tulle__resident_matrix_new(tulle__device *device, tulle__device_queue *queue, tulle_type type, int64_t n,
+    int64_t cols, const int64_t *rowptr, const int32_t *colind, const void *val, tulle__resident_matrix **out)
 {
-    tulle__home_matrix *m = NULL;
+    tulle__resident_matrix *m = NULL;
     tulle_status status, read;
     int64_t entries = rowptr[n];
     int32_t *narrow = NULL;
@@ -78,11 +79,11 @@ out:
     if (status == TULLE_OK)
         *out = m;
     else
-        tulle__home_matrix_free(m);
+        tulle__resident_matrix_free(m);
     return status;
 }
 
-void tulle__home_matrix_free(tulle__home_matrix *m)
+void tulle__resident_matrix_free(tulle__resident_matrix *m)
 {
     if (!m) return;
     tulle__device_buffer_free(m->device, m->rowptr);
@@ -92,7 +93,8 @@ void tulle__home_matrix_free(tulle__home_matrix *m)
     tulle__free(m);
 }
 
-void tulle__home_matrix_apply(const tulle__home_matrix *m, const tulle__device_place *x, const tulle__device_place *y)
+void tulle__resident_matrix_apply(
+    const tulle__resident_matrix *m, const tulle__device_place *x, const tulle__device_place *y)
 {
     const tulle__slab_task task = task_of(m, x, y);
     if (m->slab.m) tulle__start_multiply(m->device, m->queue, &task);
