@@ -368,8 +368,8 @@ void result_devices(const struct result *r, FILE *file)
     const tulle_gemm_blocks *b = &r->report.blocks;
     if (!b->rows) return;
     fprintf(file,
-        "%s: blocks of %d x %d tiles of C, in blocks of %d x %d of the host, chunks of %d, lookahead %d, %s;\n"
-        "    case %s of the model: %.3g MB to devices, "
+        "%s: blocks of %d x %d tiles of C, in blocks of %d x %d of the host, chunks of %d,\n"
+        "    lookahead %d, %s; case %s of the model: %.3g MB to devices, "
         "%.3g MB back, %.3g MB between devices, %.3g MB from other PEs\n",
         r->alg, b->rows, b->cols, b->host_rows, b->host_cols, b->chunk, b->lookahead,
         b->resident == TULLE_GEMM_RESIDENT_NONE ? "neither factor resident"
