@@ -40,7 +40,7 @@ def main():
     rival = os.path.join(options.rivals, "bench_block_products_dbcsr")
     if not os.path.exists(rival):
         raise SystemExit(f"{rival} is not built: bench/rivals/setup.sh builds it")
-    print("| shape | block | Tulle GF/s | plan kept GF/s | DBCSR GF/s | faster by |")
+    print("| shape | block | GF/s | plan kept | DBCSR | faster by |")
     print("|---|---:|---:|---:|---:|---:|")
     for shape in options.shape:
         for block in options.block:

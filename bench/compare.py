@@ -5,10 +5,15 @@
     bench/compare.py bench/cases/products.list --tulle build/tulle --out results.jsonl --table results.md
 
 Build the rivals first (bench/rivals/setup.sh). A rival may be tried in several configurations; all go to --out, the
-table shows its best. Results are held against each other by number of entries and by sums of the values.
+table shows its best. Results are held against each other by number of entries and by sums of the values. --store NAME:
+the rows become bench/results/NAME.jsonl; the tables of doc/performance.md are
+
+    spgemm     --ops spgemm             two-ranks  --tulle-args "--comm mpi --pes 2 --threads 1"
+    spmm-f64   bench/cases/widths.list  spmm-f32   the same with --type f32
 """
 import argparse
 import json
+import math
 import os
 import platform
 import shlex
@@ -18,6 +23,8 @@ import struct
 import subprocess
 import sys
 import time
+
+from stored_lines import store
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -219,6 +226,43 @@ def table(results, failures, rivals):
     return "\n".join(out)
 
 
+STORED = {"tulle": "Tulle", "tulle (plan kept)": "plan kept", "graphblas": "GraphBLAS", "mkl": "MKL", "petsc": "PETSc",
+          "combblas": "CombBLAS"}
+
+
+def stored_rows(results, failures, limit):
+    """Rows of bench/results: seconds of the best configuration of each, and the fraction that Tulle is of its bound."""
+    rows = []
+    for case in dict.fromkeys(r["case"] for r in results):
+        best = {}
+        for r in results:
+            if r["case"] == case and r["agrees"] and r["seconds_median"] < best.get(r["rival"], {}).get("seconds_median", math.inf):
+                best[r["rival"]] = r
+        if "tulle" not in best:
+            continue
+        mine, operation = best["tulle"], case.rpartition(" ")[2]
+        source = mine["input"].replace(",seed=1", "").replace(".mtx.gz", "")
+        op, cols = operation.partition(":")[::2]
+        row = {"case": source if op == "spgemm" else f"{source}, N = {cols}"}
+        if op == "spgemm":
+            row["C entries"] = str(mine["nnz_c"])
+        others = []
+        for rival, column in STORED.items():
+            if rival in best:
+                seconds = best[rival]["seconds_median"]
+                row[column] = seconds_text(seconds)
+                if not rival.startswith("tulle"):
+                    others.append(seconds / mine["seconds_median"])
+                    row[column] += f" ({others[-1]:.2f}x)"
+            elif any(f["case"] == case and f["rival"] == rival and "over" in f["failure"] for f in failures):
+                row[column] = f"over {limit:g}"
+        if mine.get("roofline_fraction"):
+            row["bound"] = f"{mine['roofline_fraction']:.0%}"
+        row["to the best rival"] = f"{min(others):.2f}x" if others else "-"
+        rows.append(row)
+    return rows
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="?", help="list of cases (bench/cases/*.list)")
@@ -236,6 +280,7 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=300, help="seconds for one command")
     parser.add_argument("--out", help="append a line of JSON for each result")
     parser.add_argument("--table", help="write the table here too")
+    parser.add_argument("--store", metavar="NAME", help="write the rows to bench/results/NAME.jsonl")
     parser.add_argument("--from", dest="earlier", help="make the table from an earlier --out file, run nothing")
     options = parser.parse_args()
     if not options.cases and not options.earlier:
@@ -320,6 +365,9 @@ def main():
     if options.table:
         with open(options.table, "w", encoding="utf-8") as out:
             out.write(text)
+    if options.store:
+        store(options.store, f"{', '.join(dict.fromkeys(r['op'] for r in results if 'op' in r))}, {options.type}, "
+              f"{options.threads} threads", stored_rows(results, failures, options.limit))
     return 1 if any(not r["agrees"] for r in results) else 0
 
 

@@ -23,6 +23,8 @@ GENERAL = ["cage5", "west0067", "bfwa62", "impcol_a", "fs_183_6", "arc130", "pya
            "bp_1200", "rajat19", "nontrivial_mc64", "epb0", "nnc1374", "adder_dcop_05", "watt_2", "cryg2500", "Pd",
            "superlu_big", "bayer10", "microgrid_N1000"]
 
+WORDS = {"cg": "CG", "gmres": "GMRES(30)", "ic0": "IC(0)", "ilu0": "ILU(0)"}
+
 
 def last_json(command):
     """The JSON line that a command prints, or its last word on what is wrong."""
@@ -69,8 +71,8 @@ def main():
     if options.all:
         ways += [(m, p, names) for m, _, names in ways[:2] for p in ("none", "jacobi")]
     notes, agree, compared = [], 0, 0
-    print("| method | matrix | n | entries | ours | PETSc | true residual, ours / PETSc | seconds, ours / PETSc | |\n"
-          "|---|---|---|---|---|---|---|---|---|")
+    print("| case | rows | entries | iterations | PETSc's iterations | Tulle | PETSc | true residual | PETSc's | |\n"
+          "|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as work:
         for method, precond, names in ways:
             for name in names:
@@ -103,8 +105,8 @@ def main():
                     true = column["true_residual"]
                     residuals[0] = "-" if true is None else f"{true / column['norm']:.1e}"
                     seconds[0] = f"{column['seconds']:.3g}"
-                print(f"| {method} {precond} | {name} | {size[0]} | {size[1]} | {word} | {petsc_word} | "
-                      f"{' / '.join(residuals)} | {' / '.join(seconds)} | {mark} |", flush=True)
+                case = f"{WORDS.get(method, method)}, {WORDS.get(precond, precond)}, {name}"
+                print("| " + " | ".join([case, *size, word, petsc_word, *seconds, *residuals, mark]) + " |", flush=True)
     print(f"\niterations agree on {agree} of the {compared} on which both converge")
     for note in notes:
         print(f"note: {note}")

@@ -24,13 +24,8 @@ cp README.md "$work/README.md"
     echo '```'
 } >"$work/program"
 fill program "$work/program"
-# of the first table of doc/performance.md: inputs of several kinds, without what only that document needs
-awk -F ' *[|] *' '
-    /^[|] case / || (/^[|]---/ && done) { if (done < 2) { done++; print "| " (/case/ ? "matrix" : "---") " | " $4 " | " $6 " | " $7 " | " $8 " |" }; next }
-    /^## SpMM/ { exit }
-    $2 ~ /^(rmat:scale=17,edgefactor=8|er:n=1000000,degree=8|fem:nodes=64,dof=1|mfem_bracket_elasticity|cnr-2000|h2o_864_szv_KS|coauthor_physics)$/ {
-        print "| " $2 " | " $4 " | " $6 " | " $7 " | " $8 " |"
-    }' doc/performance.md | sed '2s/| --- .*/|---|---|---|---|---|/' >"$work/figures"
+# the first table of doc/performance.md
+awk '/^<!-- summary:/ { shown = 1; next } /^<!-- end -->/ { shown = 0 } shown && /^[|]/' doc/performance.md >"$work/figures"
 fill figures "$work/figures"
 # predicted FILE: whether the time of the run is predicted within a quarter
 predicted() {

@@ -114,6 +114,7 @@ wheel_for() { # VERSION: its wheel, if it is made
     esac
 }
 
+mkdir "$work/pickles" # of each Python, which the next ones read
 for entry in $pythons; do
     version=${entry%%=*} python=${entry#*=}
     [ -n "$(wheel_for "$version")" ] || make_wheel "$python" "$version"
@@ -121,7 +122,7 @@ for entry in $pythons; do
     env=$work/env-$version
     "$python" -m venv "$env"
     "$env/bin/pip" install --quiet --disable-pip-version-check "$wheel" scipy ${tests:+pytest h5py threadpoolctl}
-    (cd "$work" && "$env/bin/python" "$source/packaging/wheels/try.py" "$commit") >"$work/try-$version.log" 2>&1 ||
+    (cd "$work" && TULLE_PICKLES=$work/pickles "$env/bin/python" "$source/packaging/wheels/try.py" "$commit") >"$work/try-$version.log" 2>&1 ||
         { tail -20 "$work/try-$version.log"; exit 1; }
     echo "$(basename "$wheel"), $(($(wc -c <"$wheel") / 1048576)) MiB: $(tail -1 "$work/try-$version.log")"
     [ -z "$tests" ] || (cd "$work/tree" && TULLE_COMMAND=$env/bin/tulle "$env/bin/python" -m pytest -q -p no:cacheprovider -m 'not long')

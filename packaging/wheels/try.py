@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries an installed package: try.py [--any] COMMIT, as whoever installed it has it, with numpy and scipy and nothing else.
 
---any: it may lack libraries; without it, it must have those of a wheel.
+--any: it may lack libraries; without it, it must have those of a wheel. $TULLE_PICKLES: a folder of pickles that
+other versions of Python have left there, which are read, and where this one leaves its own.
 """
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -22,13 +24,17 @@ for feature in () if "--any" in sys.argv else ("zlib", "bzip2", "lzma", "zstd", 
     assert built["features"][feature], f"no {feature}"
 assert "--any" in sys.argv or "openblas" in built["blas"], built["blas"]
 
-# a product and a solve beside scipy's
+# products and solves beside scipy's
 A = scipy.sparse.random(2000, 2000, 0.005, "csr", random_state=numpy.random.RandomState(1))
 assert abs(tulle.matmul(A, A) - A @ A).max() < 1e-12
+X = numpy.random.RandomState(3).rand(2000, 16)
+assert numpy.allclose(tulle.matmul(A, X), A @ X) and numpy.allclose(tulle.aslinearoperator(A) @ X, A @ X)
 S = (A @ A.T + scipy.sparse.identity(2000)).tocsr()
 b = numpy.ones(2000)
 x, info = tulle.cg(S, b, M=tulle.ic0(S, shift="auto"))
 assert info == 0 and numpy.linalg.norm(S @ x - b) <= 1e-7 * numpy.linalg.norm(b)
+L = scipy.sparse.tril(S, format="csr")
+assert numpy.allclose(tulle.solve_triangular(L, b), scipy.sparse.linalg.spsolve_triangular(L, b))
 
 # LAPACK and BLAS: eigenpairs, a function of a matrix, a product of dense ones
 if built["features"]["lapack"]:
@@ -69,4 +75,20 @@ for command in ([script], [sys.executable, "-m", "tulle"]):
     assert " passed " in said, said
     said = subprocess.run([*command, "info"], check=True, capture_output=True, text=True).stdout
     assert said.startswith(f"tulle {tulle.__version__}"), said
+    said = subprocess.run([*command, "--help"], check=True, capture_output=True, text=True).stdout
+    assert "usage: tulle VERB" in said and max(map(len, said.splitlines())) <= 100, said
+# pickles between versions of Python
+if "TULLE_PICKLES" in os.environ:
+    handles = {"ic0": tulle.ic0(S, shift="auto"), "triangle": tulle.triangular(L), "plan": tulle.matmul_plan(A, A),
+               "operator": tulle.aslinearoperator(S)}
+    for left in os.scandir(os.environ["TULLE_PICKLES"]):
+        with open(left.path, "rb") as file:
+            others = pickle.load(file)
+        assert abs(others["plan"]() - A @ A).max() < 1e-12, left.name
+        assert numpy.allclose(others["triangle"].solve(b), handles["triangle"].solve(b)), left.name
+        assert numpy.allclose(others["operator"] @ b, S @ b), left.name
+        assert tulle.cg(S, b, M=others["ic0"])[1] == 0, left.name
+    with open(os.path.join(os.environ["TULLE_PICKLES"], "%d.%d" % sys.version_info[:2]), "wb") as file:
+        pickle.dump(handles, file, 4)
+
 print("a wheel of tulle", tulle.__version__, "works with Python", sys.version.split()[0])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays and matrices of other libraries: __binsparse__, DLPack, the Array API; scipy's operators; pickles; threads."""
+import copy
+import multiprocessing
 import pickle
 
 import numpy
@@ -81,8 +83,102 @@ def test_calls_take_binsparse(kind, wrapped):
     close(tulle.triangular(foreign(lower)).solve(b), numpy.linalg.solve(lower.toarray(), b))
 
 
+def gaps(x):
+    return numpy.repeat(x, 2, 0)[::2]
+
+
+def read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+@pytest.mark.parametrize("change", [
+    read_only, gaps, lambda x: x[::-1].copy()[::-1], memoryview, lambda x: x.tolist(),
+    lambda x: x.astype("uint64") if x.dtype.kind == "i" else x.astype("longdouble"),
+    lambda x: x.astype("int16") if x.dtype.kind == "i" else x.astype(">f8")])
+def test_arrays_of_binsparse_may_be_any(change):
+    A, X = sparse(), RNG.random((30, 3))
+    x = foreign(A)
+    x.arrays = {key: change(array) for key, array in x.arrays.items()}
+    close(tulle.matmul(x, X), A @ X)
+    close(tulle.matmul(x, x), A @ A)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0), (3, 4)])
+def test_binsparse_without_entries(shape):
+    x = foreign(scipy.sparse.csr_matrix(shape))
+    assert tulle.from_binsparse(x).shape == shape
+    close(tulle.matmul(x, numpy.ones((shape[1], 2))), numpy.zeros((shape[0], 2)))
+
+
+@pytest.mark.parametrize("key, change", [("indices_1", lambda x: x + 30), ("indices_1", lambda x: x - 30),
+                                         ("indices_1", lambda x: x[:-1]), ("values", lambda x: x[:, None]),
+                                         ("values", lambda x: x[0]), ("pointers_to_1", lambda x: x[:-1]),
+                                         ("pointers_to_1", lambda x: -x)])
+def test_arrays_of_binsparse_that_are_wrong(key, change):
+    x = foreign(sparse())
+    x.arrays[key] = change(x.arrays[key])
+    for call in (lambda: tulle.matmul(x, numpy.ones((30, 2))), lambda: tulle.matmul(x, sparse()), lambda: tulle.ic0(x)):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_binsparse_of_other_types():
+    A = sparse()
+    types = {numpy.bool_: "bint8", numpy.complex128: "complex[float64]", numpy.float32: "float32", numpy.int8: "int8"}
+    for dtype, name in types.items():
+        x = tulle.as_binsparse(A.astype(dtype))
+        assert x.__binsparse_descriptor__()["binsparse"]["data_types"]["values"] == name
+        if dtype is not numpy.complex128:
+            assert tulle.matmul(foreign(A.astype(dtype)), numpy.ones(30)).dtype.kind == "f"
+    with pytest.raises(ValueError, match="in parts"):
+        tulle.from_binsparse(foreign(A.astype(complex)))
+
+
+def test_binsparse_of_what_has_it():
+    A = sparse()
+    close(tulle.from_binsparse(tulle.as_binsparse(foreign(A))), A)
+    if hasattr(scipy.sparse, "coo_array"):
+        try:
+            line = scipy.sparse.coo_array(numpy.ones(3))
+        except ValueError:
+            return  # arrays of one dimension came later
+        with pytest.raises(ValueError, match="dimension"):
+            tulle.as_binsparse(line)
+
+
+class OfSparse:
+    """A matrix of the library sparse, as far as calls look at it: it refuses to be an array."""
+
+    def __init__(self, A):
+        self.A, self.shape, self.dtype, self.format = A, A.shape, A.dtype, "gcxs"
+
+    def to_scipy_sparse(self):
+        return self.A
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("a sparse array is not made dense")
+
+    def __array_namespace__(self, api_version=None):
+        return numpy
+
+
+def test_matrices_of_the_library_sparse():
+    A, S, X, b = sparse(), positive(), RNG.random((30, 3)), RNG.random(30)
+    close(tulle.matmul(OfSparse(A), X), A @ X)
+    close(tulle.matmul(X.T, OfSparse(A)), X.T @ A)
+    close(tulle.matmul_plan(OfSparse(A), X)(), A @ X)
+    close(tulle.matmul(OfSparse(A), OfSparse(A)), A @ A)
+    close(tulle.cg(OfSparse(S), b, M=tulle.ic0(OfSparse(S)))[0], numpy.linalg.solve(S.toarray(), b))
+    close(tulle.aslinearoperator(OfSparse(A)) @ X, A @ X)
+    assert tulle.as_binsparse(OfSparse(A)).__binsparse_descriptor__()["binsparse"]["format"] == "CSR"
+
+
 @pytest.mark.parametrize("change", [{"format": "CUSTOM"}, {"format": "DVEC", "shape": [4]}, {"structure": "symmetric_lower"},
-                                    {"data_types": {"values": "iso[float64]"}}, {"format": "COO"}])
+                                    {"data_types": {"values": "iso[float64]"}}, {"format": "COO"},
+                                    {"shape": [30, 30, 30]}, {"shape": "ab"}, {"shape": None}, {"format": None},
+                                    {"shape": [-30, 30]}, {"shape": [30, 29]}])
 def test_other_binsparse_is_refused(change):
     x = foreign(sparse(), wrapped=False)
     x.descriptor = {**x.descriptor, **change}
@@ -144,6 +240,30 @@ def test_array_api_strict():
     Y = tulle.matmul(A, strict.asarray(X))
     assert Y.__array_namespace__() is strict or type(Y) is type(strict.asarray(X))
     close(numpy.from_dlpack(Y), A @ X)
+    for other in (strict.asarray(X.T.copy()).T, strict.asarray(X)[::-1, :], strict.asarray(gaps(X.T).T)):
+        close(numpy.from_dlpack(tulle.matmul(A, other)), A @ numpy.from_dlpack(other))
+    for name in ("float32", "int8", "uint64", "bool"):
+        x = strict.astype(strict.asarray(X * 5), getattr(strict, name))
+        close(numpy.from_dlpack(tulle.matmul(A, x)), A @ numpy.from_dlpack(x))
+    assert tulle.matmul(A, strict.zeros((30, 0))).shape == (30, 0)
+    for wrong in (strict.asarray(1.0), strict.ones((30, 2, 2))):
+        with pytest.raises(ValueError, match="dimensions"):
+            tulle.matmul(A, wrong)
+    with pytest.raises(TypeError, match="complex"):
+        tulle.matmul(A, strict.astype(strict.asarray(X), strict.complex128))
+
+
+def test_dlpack_in():
+    A, X = sparse(), RNG.random((30, 3))
+    for values in (X, numpy.asfortranarray(X), gaps(X.T).T, X.astype(numpy.float32), X[:, 0]):
+        close(tulle.matmul(A, Array(values, Space(True))).values, A @ values)
+
+    class Elsewhere(Array):
+        def __dlpack__(self, **options):
+            raise BufferError("the memory is a GPU's")
+
+    with pytest.raises(BufferError, match="GPU"):
+        tulle.matmul(A, Elsewhere(X, Space(True)))
 
 
 def test_results_have_dlpack():
@@ -171,6 +291,39 @@ def test_linear_operators():
     assert jacobi.dtype == numpy.float64 and M.shape == S.shape
 
 
+def test_linear_operators_of_other_things():
+    A, b = sparse(), RNG.random(30)
+    op = tulle.aslinearoperator(foreign(A))
+    close(op @ b, A @ b)
+    close(op.H @ b, A.T @ b)
+    assert tulle.aslinearoperator(op) is op
+    close(tulle.aslinearoperator([[1, 2], [3, 4]]) @ numpy.ones(2), [3, 7])
+    for empty in ((0, 4), (4, 0), (0, 0)):
+        assert (tulle.aslinearoperator(scipy.sparse.csr_matrix(empty)) @ numpy.ones(empty[1])).shape == empty[:1]
+    assert (op @ numpy.ones((30, 0))).shape == (30, 0)
+    close(op @ read_only(b), A @ b)
+    close(op @ numpy.arange(30), A @ numpy.arange(30))
+    for wrong in (None, "A.mtx", A.astype(complex)):
+        with pytest.raises(TypeError, match="A is of"):
+            tulle.aslinearoperator(wrong)
+    with pytest.raises(TypeError, match="complex"):
+        op @ (1j * b)
+
+
+def test_adjoints_of_linear_operators():
+    S, b = positive(), RNG.random(30)
+    for M in (tulle.ic0(S), tulle.jacobi(S)):
+        close(tulle.aslinearoperator(M).H @ b, tulle.aslinearoperator(M) @ b)
+    lower = scipy.sparse.tril(S).toarray()
+    T = tulle.aslinearoperator(tulle.triangular(S))
+    close(T.H @ b, numpy.linalg.solve(lower.T, b))
+    close(tulle.aslinearoperator(tulle.triangular(S, transposed=True)).H @ b, numpy.linalg.solve(lower, b))
+    x, info = scipy.sparse.linalg.bicg(S, b, M=tulle.aslinearoperator(tulle.ic0(S)))
+    assert info == 0 and numpy.linalg.norm(S @ x - b) < 1e-4 * numpy.linalg.norm(b)
+    with pytest.raises((TypeError, NotImplementedError)):  # as scipy's, where there is none
+        tulle.aslinearoperator(tulle.ilu0(S)).H @ b
+
+
 @pytest.mark.parametrize("make", [tulle.ic0, tulle.ilu0, tulle.jacobi, lambda S: tulle.jacobi(S, block=3)])
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64])
 def test_pickles_of_preconditioners(make, dtype):
@@ -188,9 +341,10 @@ def test_pickles_refuse_values_that_changed(make):
     S = positive()
     M = make(S)
     pickle.dumps(M)
-    S.data *= 2
-    with pytest.raises(ValueError, match="changed"):
-        pickle.dumps(M)
+    for wrong in (2, numpy.nan):
+        S.data *= wrong
+        with pytest.raises(ValueError, match="changed"):
+            pickle.dumps(M)
 
 
 def test_pickles_of_triangles():
@@ -225,6 +379,64 @@ def test_pickles_of_squares_and_of_other_types():
     close(pickle.loads(pickle.dumps(plan))(), 2 * (whole @ whole))
 
 
+def made():
+    """One of each that has a pickle."""
+    A, S, X = sparse(), positive(), numpy.random.default_rng(1).random((30, 3))
+    return [tulle.ic0(S), tulle.ilu0(S), tulle.jacobi(S, block=4), tulle.ic0(foreign(S)), tulle.triangular(S),
+            tulle.triangular(S, method="levels"), tulle.matmul_plan(A, A), tulle.matmul_plan(A.tocoo(), A.tocsc()),
+            tulle.matmul_plan(A, X), tulle.matmul_plan(foreign(A), X), tulle.matmul_plan(A, A, algorithm="stationary-a"),
+            tulle.aslinearoperator(A), tulle.aslinearoperator(tulle.jacobi(S)), tulle.as_binsparse(A)]
+
+
+def used(x):
+    """What it gives, as an array."""
+    if hasattr(x, "__binsparse__"):
+        return tulle.from_binsparse(x).toarray()
+    if isinstance(x, tulle.Plan):
+        C = x()
+        return C.toarray() if hasattr(C, "toarray") else C
+    b = numpy.arange(30.0)
+    return x.solve(b) if isinstance(x, tulle.Triangular) else tulle.aslinearoperator(x) @ b
+
+
+def all_used(everything):
+    return [used(x) for x in everything]
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_each_protocol(protocol):
+    for x in made():
+        assert (used(pickle.loads(pickle.dumps(x, protocol))) == used(x)).all()
+
+
+def test_pickles_with_buffers_that_are_read_only():
+    for x in made():
+        buffers = []
+        data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+        assert (used(pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])) == used(x)).all()
+        assert (used(copy.deepcopy(x)) == used(x)).all()
+
+
+def test_pickles_reach_processes():
+    want = all_used(made())
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for got, expected in zip(pool.apply(all_used, (made(),)), want):
+            assert (got == expected).all()
+
+
+@pytest.mark.long
+def test_joblib_hands_them_over():
+    joblib = pytest.importorskip("joblib")
+    A = sparse(300, 300)
+    plan, X = tulle.matmul_plan(A, A), RNG.random((300, 3))
+    for backend in ("loky", "threading"):
+        parallel = joblib.Parallel(2, backend=backend, max_nbytes=100)  # arrays lie in files that are only read
+        for C in parallel(joblib.delayed(used)(plan) for _ in range(3)):
+            close(C, A @ A)
+        for C in parallel(joblib.delayed(tulle.matmul)(A, X) for _ in range(3)):
+            close(C, A @ X)
+
+
 def test_threadpoolctl_sets_the_threads_of_calls():
     threadpoolctl = pytest.importorskip("threadpoolctl", minversion="3.2")
 
@@ -243,4 +455,8 @@ def test_threadpoolctl_sets_the_threads_of_calls():
         workers = tulle.triangular(scipy.sparse.tril(positive(), format="csr"), method="levels")
         workers.solve(numpy.ones(30))
         assert tulle.report()["workers"] == 1
+    with threadpoolctl.threadpool_limits(10**6, user_api="tulle"):  # as many as a team may have
+        close(tulle.matmul(A, A), A @ A)
+    with pytest.raises(ValueError):
+        threadpoolctl.threadpool_limits(0, user_api="tulle")
     assert threads() == before

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse matrices for other libraries, by the protocol __binsparse__."""
 from ._arrays import kind_of, structure
+from ._binsparse import opened
 from ._values import without_gradient
+
+_TYPES = {"bool": "bint8", "complex64": "complex[float32]", "complex128": "complex[float64]"}  # names of the format's own
 
 
 class Binsparse:
@@ -14,7 +17,7 @@ class Binsparse:
             self._arrays = {"indices_0": A.row, "indices_1": A.col, "values": A.data}
         else:
             self._arrays = {"pointers_to_1": A.indptr, "indices_1": A.indices, "values": A.data}
-        types = {key: array.dtype.name for key, array in self._arrays.items()}
+        types = {key: _TYPES.get(array.dtype.name, array.dtype.name) for key, array in self._arrays.items()}
         self._descriptor = {"version": "0.1", "format": name, "shape": list(self.shape),
                             "number_of_stored_values": len(A.data), "data_types": types}
 
@@ -30,6 +33,7 @@ def as_binsparse(A):
 
     Its arrays are A's own, without a copy, for matrices in CSR, CSC and COO; others become CSR.
     """
+    A = opened(A)
     if kind_of(A) == "torch":
         import scipy.sparse
 
@@ -38,4 +42,6 @@ def as_binsparse(A):
         A = scipy.sparse.csr_array((A.detach().cpu().to_sparse_csr().values().numpy(), columns, pointers), A.shape)
     if not hasattr(A, "tocsr"):
         raise ValueError("A is dense: __dlpack__ is the protocol for dense arrays")
+    if len(A.shape) != 2:
+        raise ValueError(f"A is a sparse array of {len(A.shape)} dimensions: no matrix")
     return Binsparse(A if A.format in ("csr", "csc", "coo") else A.tocsr())

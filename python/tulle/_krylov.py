@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import describe, like
+from ._binsparse import opened
 from ._errors import UnsupportedError
 from ._pickles import remade
 from ._report import keep
@@ -29,12 +30,13 @@ class Preconditioner(Handle):
 
     def __init__(self, A, spec):
         super().__init__()
-        self._spec, self._of = spec, A
-        a = describe("A", A)
+        self._spec, self._of = spec, opened(A)
+        a = describe("A", self._of)
         if a.dense:
             raise ValueError(f"A is dense: {spec} is of a sparse matrix")
         self.shape, self.dtype = a.shape, a.dtype
         self._operator = _core.precond(_core.mat(self._team, a.array), spec)
+        self._symmetric = spec == "jacobi" or spec.startswith("ic0")
 
     @at_home
     def _apply(self, b):

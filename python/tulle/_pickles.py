@@ -13,7 +13,10 @@ def remade(handle, kind, arguments, apply):
     """
     with home_of(handle=handle):
         alone(f"a pickle of a {kind.__name__}")
-        anew = kind(*arguments)
+        try:
+            anew = kind(*arguments)
+        except ValueError as refused:  # by values or a structure that the handle was not made with
+            raise ValueError(f"the matrix has changed since the {kind.__name__} was made, and now: {refused}") from refused
     probe = np.random.default_rng(1).random((handle.shape[0], 1)).astype(handle.dtype)
     if not np.array_equal(apply(handle, probe), apply(anew, probe), equal_nan=True):
         raise ValueError(f"values of the matrix have changed since the {kind.__name__} was made: make it anew first")

@@ -11,6 +11,7 @@ from . import _core
 from ._errors import UnsupportedError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_THREADS_MOST = 1024  # of a team
 
 
 class _Place:
@@ -58,7 +59,6 @@ class _Process:
                     self.default = _core.Team("threads", self.threads, 0)
         return self.default
 
-
     def set_threads(self, number):
         with self.lock:
             if number != self.threads:
@@ -76,10 +76,13 @@ def default_threads():
 
 
 def set_default_threads(number):
-    """Calls outside of blocks run on so many threads from now on; what was made before keeps its own."""
+    """Calls outside of blocks run on so many threads from now on; what was made before keeps its own.
+
+    More than a team may have count as that, as a BLAS takes them.
+    """
     if number < 1:
         raise ValueError(f"{number} threads")
-    _process.set_threads(int(number))
+    _process.set_threads(min(int(number), _THREADS_MOST))
 
 
 def bytes_of(size):

@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import describe, like
+from ._binsparse import opened
 from ._pickles import remade
 from ._report import keep
 from ._team import Handle, at_home, current
@@ -18,6 +19,7 @@ class Triangular(Handle):
 
     def __init__(self, A, lower, unit_diagonal, transposed, method, dtype=None):
         super().__init__()
+        A = opened(A)
         a = describe("A", A, dtype)
         if a.dense:
             raise ValueError("A is dense: scipy.linalg.solve_triangular solves dense triangles")
@@ -40,6 +42,12 @@ class Triangular(Handle):
         x = np.empty_like(right)
         keep("triangular", self._solver.solve(describe("b", right).array, describe("x", x).array))
         return like(x.reshape(b.shape), given)
+
+    @at_home
+    def _adjoint(self):
+        """The triangle whose solutions are those with op(T)^T."""
+        A, lower, unit_diagonal, transposed, method, dtype = self._made_from
+        return Triangular(A, lower, unit_diagonal, not transposed, method, dtype)
 
     def __reduce__(self):
         return remade(self, Triangular, self._made_from, Triangular._solution)

@@ -15,9 +15,14 @@ def is_tensor(X):
     return torch is not None and isinstance(X, torch.Tensor)
 
 
+def is_sparse(X):
+    """True for sparse matrices of scipy, and for what converts itself to one, as arrays of the library sparse."""
+    return hasattr(X, "tocsr") or hasattr(X, "to_scipy_sparse")
+
+
 def namespace(X):
     """The Array API's namespace of a dense array that is neither NumPy's nor torch's; None: it has none."""
-    if isinstance(X, np.ndarray) or is_tensor(X) or hasattr(X, "tocsr") or not hasattr(X, "__array_namespace__"):
+    if isinstance(X, np.ndarray) or is_tensor(X) or is_sparse(X) or not hasattr(X, "__array_namespace__"):
         return None
     return X.__array_namespace__()
 

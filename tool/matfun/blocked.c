@@ -89,8 +89,8 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
         return;
     }
     fprintf(file,
-        "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f; stolen %" PRId64
-        ", imbalance of time %.3f\n",
+        "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f;\n"
+        "                 stolen %" PRId64 ", imbalance of time %.3f\n",
         r->submatrices, r->mean, r->largest, r->imbalance, r->stolen, r->busy);
     if (r->wide)
         fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);

@@ -126,7 +126,7 @@ static void print_text(const struct forecast *f, const struct options *o)
             "passes   %" PRId64 " over A, of %d %s\n", f->least, f->block, plural(f->block, "direction", "directions"));
     else
         printf("passes   at least %" PRId64 " over A, of %d %s, and at most %" PRId64
-               ": how many it takes to converge depends on its values\n",
+               ":\n         how many it takes to converge depends on its values\n",
             f->least, f->block, plural(f->block, "direction", "directions"), f->most);
     printf("a pass   reads %.0f bytes, by all PEs together, in %.4g s at the machine's rates\n", f->bytes, f->seconds);
     printf("time     at least %.4g s in products\n", (double)f->least * f->seconds);

@@ -162,7 +162,7 @@ static void print_head(const struct forecast *f)
 {
     const struct result *r = &f->known;
     printf("%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64
-           ", %s, on %d %s of %s, grid %dx%d\n",
+           ",\n%s, on %d %s of %s, grid %dx%d\n",
         f->sparse ? "spgemm" : "spmm", f->options->operand[0], r->m, r->k, r->nnz_a,
         plural(r->nnz_a, "entry", "entries"), r->k, r->n, tulle_type_name(f->reading.type), f->grid.pes,
         plural(f->grid.pes, "PE", "PEs"), f->machine.kind, f->grid.rows, f->grid.cols);
@@ -194,7 +194,7 @@ static void print_text(const struct forecast *f)
     printf("C: %.4g %s%s; %.4g Gflop", entries, plural(r->nnz_c, "entry", "entries"),
         f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
-    printf("; at the local roofline of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
+    printf(";\nat the local roofline of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_PRODUCT_AUTO].roofline);
     block_flops_text(r->block_flops, stdout);
     if (f->model.transfers != TULLE_TRANSFERS_WHOLE && !f->grid.blocks)

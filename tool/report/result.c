@@ -296,8 +296,8 @@ void result_transfers(const struct result *r, FILE *file)
     const tulle_product_report *t = &r->report;
     if (!(t->whole_pairs + t->rows_pairs + t->cover_pairs)) return;
     fprintf(file,
-        "%s: transfers for pairs of tiles: whole tiles of B for %" PRId64 ", rows of B for %" PRId64
-        ", also partial rows of C for %" PRId64 ": %.3g MB, of at least %.3g MB by any vertex cover\n",
+        "%s: transfers for pairs of tiles:\n    whole tiles of B for %" PRId64 ", rows of B for %" PRId64
+        ", also partial rows of C for %" PRId64 ":\n    %.3g MB, of at least %.3g MB by any vertex cover\n",
         r->alg, t->whole_pairs, t->rows_pairs, t->cover_pairs, (double)t->pair_bytes * 1e-6,
         (double)t->cover_bound * 1e-6);
 }
@@ -358,7 +358,7 @@ void result_devices(const struct result *r, FILE *file)
     if (!d->devices) return;
     fprintf(file,
         "%s: %.3g MB in %" PRId64 " copies to devices in %.3g s, %.3g MB in %" PRId64
-        " back in %.3g s, %.3g MB in %" PRId64 " between devices of a PE in %.3g s, %" PRId64
+        " back in %.3g s,\n    %.3g MB in %" PRId64 " between devices of a PE in %.3g s, %" PRId64
         " kernels in %.3g s; %" PRId64 " %s there already\n",
         r->alg, (double)d->bytes[0] * 1e-6, d->copies[0], d->copy_seconds[0], (double)d->bytes[1] * 1e-6, d->copies[1],
         d->copy_seconds[1], (double)d->bytes[2] * 1e-6, d->copies[2], d->copy_seconds[2], d->kernels, d->kernel_seconds,
@@ -368,8 +368,8 @@ void result_devices(const struct result *r, FILE *file)
     const tulle_gemm_blocks *b = &r->report.blocks;
     if (!b->rows) return;
     fprintf(file,
-        "%s: blocks of %d x %d tiles of C, in blocks of %d x %d of the host, chunks of %d, lookahead %d, %s; case %s "
-        "of the model: %.3g MB to devices, "
+        "%s: blocks of %d x %d tiles of C, in blocks of %d x %d of the host, chunks of %d,\n"
+        "    lookahead %d, %s; case %s of the model: %.3g MB to devices, "
         "%.3g MB back, %.3g MB between devices, %.3g MB from other PEs\n",
         r->alg, b->rows, b->cols, b->host_rows, b->host_cols, b->chunk, b->lookahead,
         b->resident == TULLE_GEMM_RESIDENT_NONE ? "neither factor resident"

@@ -210,7 +210,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
         plural(s->nnz, "entry", "entries"), s->cols, plural(s->cols, "right-hand side", "right-hand sides"),
         tulle_type_name(s->reading.type), pes, plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"),
         chosen_comm(s->options));
-    fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
+    fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s;\nresiduals relative to ||b||\n",
         s->course.method, options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1], s->setup[1]);
     ordered_text(&s->ordered, out);
     if (s->factored.alpha > 0)

@@ -307,7 +307,7 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
         (nnz * 12 + 8 * m) * mb, (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
     if (f->m == f->n)
         printf("  lower, unit    %" PRId64 " %s, %" PRId64 " %s, the widest of %" PRId64
-               " %s; dependency %.2f, parallelism %.2f\n",
+               " %s;\n                 dependency %.2f, parallelism %.2f\n",
             f->lower, plural(f->lower, "entry", "entries"), f->levels, plural(f->levels, "level", "levels"), f->widest,
             plural(f->widest, "row", "rows"), dependency(f), parallelism(f));
     if (f->in_blocks) block_stat_text(&f->blocks, f->nnz, stdout);
