@@ -260,7 +260,7 @@ out:
 /* True if tiles are multiplied by the kernels that are timed here. */
 static bool is_timed(const tulle_mat *X, bool dense)
 {
-    return (X->kind == TULLE_CSR && !X->compressed && tulle_mat_symmetry(X) == TULLE_GENERAL) ||
+    return (X->kind == TULLE_CSR && tulle_mat_ordered(X) && !X->compressed && tulle_mat_symmetry(X) == TULLE_GENERAL) ||
            (dense && X->kind == TULLE_DENSE);
 }
 
