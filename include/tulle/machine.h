@@ -117,11 +117,12 @@ TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machi
 TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
 
 /*
- * Collective over the comm of A: sets kernel and merge of *machine alike on all PEs to what the kernels of C = A B do on
- * rows of A on this machine: all PEs multiply some rows of their tiles by the tiles of B that they read in place, for about 60
- * ms or the whole product, and C is dropped. Predictions by *machine are then of products of these matrices only. A is
- * CSR, B CSR or dense, of the same type, with tile rows as A's tile columns (else TULLE_ERR_ARG); for other kinds,
- * unordered rows, and where no PE has a pair of tiles, both are 0; merge also for a dense B.
+ * Collective over the comm of A: sets kernel and merge of *machine alike on all PEs to what the kernels of
+ * C = A B do on rows of A on this machine: all PEs multiply some rows of their tiles by the tiles of B that
+ * they read in place, for about 60 ms or the whole product, and C is dropped. Predictions by *machine are
+ * then of products of these matrices only. A is CSR, B CSR or dense, of the same type, with tile rows as A's
+ * tile columns (else TULLE_ERR_ARG); for other kinds, unordered rows, and where no PE has a pair of tiles,
+ * both are 0; merge also for a dense B.
  */
 TULLE_API tulle_status tulle_machine_time_product(const tulle_mat *A, const tulle_mat *B, tulle_machine *machine);
 
