@@ -117,11 +117,14 @@ def test_binsparse_without_entries(shape):
 @pytest.mark.parametrize("key, change", [("indices_1", lambda x: x + 30), ("indices_1", lambda x: x - 30),
                                          ("indices_1", lambda x: x[:-1]), ("values", lambda x: x[:, None]),
                                          ("values", lambda x: x[0]), ("pointers_to_1", lambda x: x[:-1]),
-                                         ("pointers_to_1", lambda x: -x)])
+                                         ("pointers_to_1", lambda x: -x), ("indices_1", lambda x: x.astype("int64") + (1 << 40)),
+                                         ("indices_1", lambda x: x + 0.5), ("pointers_to_1", lambda x: numpy.minimum(x, x[-1] - 1)),
+                                         ("pointers_to_1", lambda x: x[::-1].copy())])
 def test_arrays_of_binsparse_that_are_wrong(key, change):
     x = foreign(sparse())
     x.arrays[key] = change(x.arrays[key])
-    for call in (lambda: tulle.matmul(x, numpy.ones((30, 2))), lambda: tulle.matmul(x, sparse()), lambda: tulle.ic0(x)):
+    for call in (lambda: tulle.matmul(x, numpy.ones((30, 2))), lambda: tulle.matmul(x, sparse()), lambda: tulle.ic0(x),
+                 lambda: tulle.from_binsparse(x)):
         with pytest.raises(ValueError):
             call()
 
@@ -180,7 +183,8 @@ def test_matrices_of_the_library_sparse():
 @pytest.mark.parametrize("change", [{"format": "CUSTOM"}, {"format": "DVEC", "shape": [4]}, {"structure": "symmetric_lower"},
                                     {"data_types": {"values": "iso[float64]"}}, {"format": "COO"},
                                     {"shape": [30, 30, 30]}, {"shape": "ab"}, {"shape": None}, {"format": None},
-                                    {"shape": [-30, 30]}, {"shape": [30, 29]}])
+                                    {"shape": [-30, 30]}, {"shape": [30, 29]}, {"shape": [30.0, 30.0]}, {"format": {}},
+                                    {"fill": True}, {"version": "9"}, {"number_of_stored_values": 2}, {"data_types": []}])
 def test_other_binsparse_is_refused(change):
     x = foreign(sparse(), wrapped=False)
     x.descriptor = {**x.descriptor, **change}

@@ -17,7 +17,7 @@ def is_tensor(X):
 
 def is_sparse(X):
     """True for sparse matrices of scipy, and for what converts itself to one, as arrays of the library sparse."""
-    return hasattr(X, "tocsr") or hasattr(X, "to_scipy_sparse")
+    return any(hasattr(X, name) for name in ("tocsr", "to_scipy_sparse", "to_coo"))
 
 
 def namespace(X):

@@ -309,6 +309,15 @@ static tulle_status store_halves(const struct product *p, struct operands *x, tu
     return TULLE_OK;
 }
 
+/* True if predictions are of this machine, and the product has all of its rows: a selection never has. */
+static bool kernel_is_timed(const struct product *p, const struct operands *x)
+{
+    const struct options *o = p->options;
+    const bool selects = options_has(o, "top") && (options_int(o, "top", -1) >= 0 || options_word(o, "above", NULL));
+    return p->is_here && !x->machine.simulated && !grid_is_mixed(&p->grid) && !selects &&
+           !options_word(o, "device", NULL);
+}
+
 static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
@@ -345,8 +354,7 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
     if (status == TULLE_OK && half) status = store_halves(p, x, &l[2]);
     if (status == TULLE_OK && sizes.cut[0].cut && p->sparse && !half && worth_counting(p, x->B, l))
         status = skip_if_short(grid_counts(&x->grid, x->A, x->B, l, TULLE_COUNT_FLOPS, 0, &x->counts));
-    if (status == TULLE_OK && p->is_here && !x->machine.simulated && !grid_is_mixed(&p->grid) &&
-        !options_word(p->options, "device", NULL))
+    if (status == TULLE_OK && kernel_is_timed(p, x))
         status = skip_if_short(tulle_machine_time_product(x->A, x->B, &x->machine));
     if (status == TULLE_OK) {
         x->C = l[2];

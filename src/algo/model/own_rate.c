@@ -20,9 +20,10 @@
 #include "tile/tile_csr.h"
 
 enum { RANGES_MOST = 16, STRIDE = 5 /* prime to it: the next range is far away */, ROUNDS = 8 };
-/* Seconds of all ranges. Multiplications of a range, if entries of B were spread evenly: beside that many the start of
- * a sparse kernel, as long as 10^5 to 10^6 of them, does not count. Entries of a dense C. */
-static const double SECONDS = 0.06, WORK = 4e6, ENTRIES_MOST = 1e6;
+/* Seconds of all ranges. Multiplications of a range, at most, beside which the start of a sparse kernel, as long as
+ * 10^5 to 10^6 of them, does not count for much. Entries of a dense C, and of parts that are merged. */
+static const double SECONDS = 0.06, WORK = 3e6, ENTRIES_MOST = 1e6;
+enum { MERGED_MOST = 1 << 18 };
 
 /* Room of the results, in turn. */
 struct room {
@@ -63,8 +64,8 @@ static void drop_room(struct room *C)
 static tulle_status grow(struct room *C, size_t rows, size_t entries)
 {
     if (rows <= C->rows && entries <= C->entries) return TULLE_OK;
-    const size_t size = tulle_type_size(C->type), m = rows > C->rows ? rows + rows / 2 : C->rows,
-                 nnz = entries > C->entries ? entries + entries / 2 : C->entries;
+    const size_t size = tulle_type_size(C->type), m = rows > C->rows ? rows + rows / 8 : C->rows,
+                 nnz = entries > C->entries ? entries + entries / 8 : C->entries;
     drop_room(C);
     TULLE_CALL(tulle__alloc(m + 1, sizeof *C->rowptr, "a product to time", &C->rowptr));
     TULLE_CALL(tulle__alloc(nnz, sizeof *C->colind, "a product to time", &C->colind));
@@ -129,14 +130,24 @@ static tulle_status multiply_dense(struct sample *s, int64_t first, int64_t rows
     return s->context->kernels->spmm(s->context->pool, &task);
 }
 
-static tulle_status multiply_sparse(struct sample *s, int64_t first, int64_t rows, double *work)
+static void pair_rows(struct sample *s, int64_t first, int64_t rows)
 {
     for (int p = 0; p < s->npairs; p++) {
         const tulle__csr A = tulle__tile_csr(&s->a[p]);
         s->sparse[p] = (tulle__spgemm_pair){tulle__csr_rows(&A, first, rows), tulle__tile_csr(&s->b[p]), 1};
     }
-    const tulle__spgemm_task task = {
+}
+
+static tulle__spgemm_task sparse_task(const struct sample *s, int64_t rows)
+{
+    return (tulle__spgemm_task){
         .type = s->A->type, .m = rows, .n = s->b[0].n, .npairs = s->npairs, .pair = s->sparse, .trim = trim};
+}
+
+static tulle_status multiply_sparse(struct sample *s, int64_t first, int64_t rows, double *work)
+{
+    pair_rows(s, first, rows);
+    const tulle__spgemm_task task = sparse_task(s, rows);
     const tulle_status status = s->context->kernels->spgemm(s->context->pool, &task, place, &s->C, &s->made);
     *work = (double)s->made.multiplications;
     return status;
@@ -153,9 +164,26 @@ static double median(double *x, int n)
     return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 
-/* Merges the latest C with itself, as parts of it that have the same entries. */
+/* So many of the rows from `first` on, at most *rows, that they have at most WORK multiplications; 0: the first has
+ * more. */
+static tulle_status limit_rows(struct sample *s, int64_t first, int64_t *rows)
+{
+    double sum = 0;
+    int64_t r = 0, *flops = NULL;
+    TULLE_CALL(tulle__alloc((size_t)*rows, sizeof *flops, "a product to time", &flops));
+    pair_rows(s, first, *rows);
+    const tulle__spgemm_task task = sparse_task(s, *rows);
+    const tulle_status status = s->context->kernels->spgemm_flops(s->context->pool, &task, flops);
+    while (status == TULLE_OK && r < *rows && (sum += (double)flops[r]) <= WORK) r++;
+    tulle__free(flops);
+    *rows = r;
+    return status;
+}
+
+/* Merges rows of the latest C with themselves, as parts of it that have the same entries. */
 static tulle_status time_merge(struct sample *s, int64_t rows)
 {
+    while (rows > 1 && s->made.rowptr[rows] > MERGED_MOST) rows /= 2;
     const tulle__csr part = {
         .m = rows, .n = s->b[0].n, .rowptr = s->made.rowptr, .colind = s->made.colind, .val = s->made.val};
     const tulle__spgemm_pair pair[2] = {{{.m = rows}, part, 1}, {{.m = rows}, part, 1}};
@@ -168,7 +196,7 @@ static tulle_status time_merge(struct sample *s, int64_t rows)
         TULLE_CALL(s->context->kernels->spgemm(s->context->pool, &task, place, &s->sum, &sum));
         took[n] = now(s) - start;
     }
-    s->merged += 2 * (double)s->made.nnz;
+    s->merged += 2 * (double)s->made.rowptr[rows];
     s->merging += median(took, 3);
     return TULLE_OK;
 }
@@ -186,29 +214,40 @@ static double expected_work(const struct sample *s)
 /* Times ranges of the rows, again and again for so many seconds; at least one, once. */
 static tulle_status time_rows(struct sample *s, double seconds)
 {
+    const bool dense = s->b[0].kind == TULLE_DENSE;
     const int64_t m = s->a[0].m;
     const double all = expected_work(s), until = tulle__clock_seconds() + seconds;
     double took[RANGES_MOST][ROUNDS], work[RANGES_MOST];
-    int times[RANGES_MOST] = {0}, ranges = 1;
+    int64_t rows[RANGES_MOST] = {0};
+    int times[RANGES_MOST] = {0}, ranges = 1, last = -1;
     while (ranges < RANGES_MOST && ranges < m && all / ranges > 2 * WORK) ranges *= 2;
-    const bool dense = s->b[0].kind == TULLE_DENSE;
     const double most = fmin((double)m * WORK / all, dense ? ENTRIES_MOST / (double)s->b[0].n : (double)m);
-    const int64_t rows = (int64_t)fmin((double)(m / ranges), ceil(most));
-    if (dense) TULLE_CALL(grow(&s->C, (size_t)rows, (size_t)rows * (size_t)s->b[0].n));
+    const int64_t expected = (int64_t)fmin((double)(m / ranges), ceil(most));
+    if (dense) TULLE_CALL(grow(&s->C, (size_t)expected, (size_t)expected * (size_t)s->b[0].n));
     for (int n = 0, calls = 0; n < ROUNDS * ranges && (calls < 2 || tulle__clock_seconds() < until); calls++) {
         const int r = n * STRIDE % ranges;
+        const int64_t first = m / ranges * r;
+        if (n < ranges) {
+            rows[r] = expected;
+            if (!dense) TULLE_CALL(limit_rows(s, first, &rows[r]));
+        }
+        if (!rows[r]) {
+            n++;
+            continue;
+        }
         const double start = now(s);
-        TULLE_CALL((dense ? multiply_dense : multiply_sparse)(s, m / ranges * r, rows, &work[r]));
+        TULLE_CALL((dense ? multiply_dense : multiply_sparse)(s, first, rows[r], &work[r]));
         if (!s->C.grown) took[r][times[r]++] = now(s) - start;
         n += !s->C.grown;
         s->C.grown = false;
+        last = r;
     }
     for (int r = 0; r < ranges; r++) {
         if (!times[r]) continue;
         s->work += work[r];
         s->seconds += median(took[r], times[r]);
     }
-    return dense ? TULLE_OK : time_merge(s, rows);
+    return dense || last < 0 ? TULLE_OK : time_merge(s, rows[last]);
 }
 
 /* Finds the tiles that this PE may multiply for tile (i, j) of C, if it has any of tile row i of A; their number. */

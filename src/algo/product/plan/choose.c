@@ -138,12 +138,17 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         named = NULL;
         counts = own;
     }
+    /* rates that were timed now differ from run to run: they tell the time, and what is chosen, and with it the last
+     * bits, goes by those that are kept */
+    tulle_machine lasting = machine;
+    lasting.kernel = lasting.merge = 0;
     if (choice->alg == TULLE_PRODUCT_AUTO)
-        TULLE_TRY(predict_candidates(plan, counts, &machine, &options, &p));
+        TULLE_TRY(predict_candidates(plan, counts, &lasting, &options, &p));
     else
-        TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
+        TULLE_TRY(tulle_predict(counts, &lasting, &options, choice->alg, &p));
     choice->alg = p.alg;
     choice->group = p.batch;
+    if (machine.kernel > 0) TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
     choice->seconds = p.seconds;
     choice->compute = p.compute.max;
 out:
