@@ -17,6 +17,7 @@ struct run {
     int rows, cols, tiles;
     tulle_gidx n; /* columns of a dense B */
     tulle_order order;
+    size_t memory; /* of the team; 0: what there is */
     double kernel;
 };
 
@@ -88,7 +89,8 @@ out:
 static void try(const char *spec, struct run run, bool timed)
 {
     tulle_team *team = NULL;
-    tulle_status status = tulle_team_new(spec, run.rows * run.cols, &(tulle_team_options){.threads = 1}, &team);
+    tulle_status status =
+        tulle_team_new(spec, run.rows * run.cols, &(tulle_team_options){.threads = 1, .memory = run.memory}, &team);
     if (status == TULLE_OK) status = tulle_team_run(team, body, &run);
     tulle_team_free(team);
     ok(status == TULLE_OK && (timed ? run.kernel > 0 && isfinite(run.kernel) : run.kernel == 0),
@@ -141,6 +143,14 @@ int main(int argc, char **argv)
         }
     try(argv[1], (struct run){.a = "er:n=50,degree=0", .b = "er:n=50,degree=0", .rows = 2, .cols = 1, .tiles = 1},
         false);
+    /* C of a whole range of rows, which has rows and columns that are full, would take 190 MB or more */
+    const struct run hubs = {.a = "circuit:n=4000,dense=2",
+        .b = "circuit:n=4000,dense=2",
+        .rows = 1,
+        .cols = 1,
+        .tiles = 1,
+        .memory = 160 << 20};
+    try(argv[1], hubs, true);
     bool right = false;
     tulle_team *team = NULL;
     tulle_status status = tulle_team_new(argv[1], 3, NULL, &team);
