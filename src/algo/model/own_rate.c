@@ -14,6 +14,7 @@
 #include "base/arg.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "mat/context.h"
 #include "mat/mat.h"
@@ -153,17 +154,6 @@ static tulle_status multiply_sparse(struct sample *s, int64_t first, int64_t row
     return status;
 }
 
-static double median(double *x, int n)
-{
-    for (int i = 1; i < n; i++)
-        for (int j = i; j > 0 && x[j] < x[j - 1]; j--) {
-            const double y = x[j];
-            x[j] = x[j - 1];
-            x[j - 1] = y;
-        }
-    return (x[(n - 1) / 2] + x[n / 2]) / 2;
-}
-
 /* So many of the rows from `first` on, at most *rows, that they have at most WORK multiplications; 0: the first has
  * more. */
 static tulle_status limit_rows(struct sample *s, int64_t first, int64_t *rows)
@@ -197,7 +187,7 @@ static tulle_status time_merge(struct sample *s, int64_t rows)
         took[n] = now(s) - start;
     }
     s->merged += 2 * (double)s->made.rowptr[rows];
-    s->merging += median(took, 3);
+    s->merging += tulle__median(took, 3);
     return TULLE_OK;
 }
 
@@ -245,7 +235,7 @@ static tulle_status time_rows(struct sample *s, double seconds)
     for (int r = 0; r < ranges; r++) {
         if (!times[r]) continue;
         s->work += work[r];
-        s->seconds += median(took[r], times[r]);
+        s->seconds += tulle__median(took[r], times[r]);
     }
     return dense || last < 0 ? TULLE_OK : time_merge(s, rows[last]);
 }

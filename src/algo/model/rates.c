@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernel/kernel.h"
@@ -60,13 +61,11 @@ tulle_status tulle__time_best(
     for (int r = 0; r < repeats; r++) {
         double start = tulle__clock_seconds();
         TULLE_CALL(tulle__pool_run(pool, body, arg));
-        double t = tulle__clock_seconds() - start;
-        int at = r;
-        for (; at > 0 && time[at - 1] > t; at--) time[at] = time[at - 1];
-        time[at] = t;
+        time[r] = tulle__clock_seconds() - start;
     }
+    const double middle = tulle__median(time, repeats);
     *seconds = time[0];
-    double apart = time[0] > 0 ? time[repeats / 2] / time[0] - 1 : 0;
+    double apart = time[0] > 0 ? middle / time[0] - 1 : 0;
     if (apart > *imbalance) *imbalance = apart;
     return TULLE_OK;
 }

@@ -4,11 +4,10 @@
  * and a slab that is uploaded and multiplied. If copies will be overlapped, the kernel is timed
  * beside another copy of the slab, as a copy engine on the same memory slows it down.
  */
-#include <stdlib.h>
-
 #include "algo/stream/stream.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/median.h"
 
 enum { TRIES = 5, SMALL = 64, ROW = 16 };
 static const double CLOCK = 1e-7; /* seconds: the clock's resolution */
@@ -34,18 +33,6 @@ static tulle_status cut_trial(struct tulle_stream *s)
         if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1 || slabs >= s->lines) break;
     }
     return tulle__slab_largest(s, &host) <= room ? TULLE_OK : TULLE_ERR_LIMIT;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x)
-{
-    qsort(x, TRIES, sizeof *x, by_size);
-    return x[TRIES / 2];
 }
 
 static double least(const double *x)
@@ -99,7 +86,8 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
     }
     if (status != TULLE_OK) return status;
     /* waiting for the first copy does not show its latency: a sleeping copier reports late */
-    double whole = median(large), alone = median(one), behind = (least(many) - least(one)) / ROW;
+    double whole = tulle__median(large, TRIES), alone = tulle__median(one, TRIES),
+           behind = (least(many) - least(one)) / ROW;
     rates->latency = behind > CLOCK ? behind : CLOCK;
     double seconds = whole - alone - (tulle__slab_copies(s) - 1) * rates->latency;
     rates->bandwidth =
@@ -129,7 +117,7 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
         copied = ops->queue_wait(s->copies);
         if (status == TULLE_OK) status = copied;
     }
-    if (status == TULLE_OK) rates->kernel = median(seconds) / (double)(bytes ? bytes : 1);
+    if (status == TULLE_OK) rates->kernel = tulle__median(seconds, TRIES) / (double)(bytes ? bytes : 1);
     return status;
 }
 
