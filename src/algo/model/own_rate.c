@@ -14,7 +14,6 @@
 #include "base/arg.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/median.h"
 #include "base/memory.h"
 #include "mat/context.h"
 #include "mat/mat.h"

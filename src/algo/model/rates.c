@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/median.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernel/kernel.h"

@@ -7,7 +7,6 @@
 #include "algo/stream/stream.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/median.h"
 
 enum { TRIES = 5, SMALL = 64, ROW = 16 };
 static const double CLOCK = 1e-7; /* seconds: the clock's resolution */
