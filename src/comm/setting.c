@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/host/blas.h"
 #include "base/host/limits.h"
 #include "base/memory.h"
 
@@ -22,14 +23,19 @@ tulle_status tulle__setting_refuse(const tulle_team_options *options)
 
 /*
  * Bytes that segments and memory beside them may map together, where that is limited: each thread has a stack and an
- * arena of the C library, a PE in virtual time a stack, and a BLAS that gets no buffer waits for ever.
+ * arena of the C library, a PE in virtual time a stack. Each thread gets a buffer of the BLAS too if half of what is
+ * left suffices; else what wants the BLAS does without, or is refused.
  */
 static size_t to_share(const tulle__setting *setting, int in_threads)
 {
-    static const size_t thread = (size_t)80 << 20, stack = (size_t)10 << 20, blas = (size_t)64 << 20;
+    static const size_t thread = (size_t)80 << 20, stack = (size_t)10 << 20, least = (size_t)64 << 20;
     const size_t left = tulle__mapping_room("").bytes, pes = (size_t)setting->npes;
-    const size_t others = blas + pes * (in_threads ? (size_t)setting->threads * thread : stack);
-    return left == SIZE_MAX ? left : left > others ? left - others : 0;
+    const size_t threads = in_threads ? pes * (size_t)setting->threads : 1;
+    const size_t others = least + (in_threads ? threads * thread : pes * stack);
+    const size_t blas = tulle__blas_threads() ? threads * TULLE__BLAS_BUFFER : 0;
+    if (left == SIZE_MAX) return left;
+    if (left <= others) return 0;
+    return left - others - (blas <= (left - others) / 2 ? blas : 0);
 }
 
 void tulle__setting_alone(tulle__setting *setting)

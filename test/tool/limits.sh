@@ -60,8 +60,9 @@ all 'one core' taskset -c 0
 all 'ulimit -v 1G' limited -v 1048576
 all 'ulimit -d 1G' limited -d 1048576
 # where next to nothing may be mapped, in which threads of OpenBLAS wait for ever: refused or done, but at an end
-for limit in '-v 150000' '-d 60000' '-d 20000'; do
-    for line in "spgemm $matrix --check" "svd $matrix -k 2" 'density stencil2d:n=12 --blocks 1 --electrons 72' "stat $matrix"; do
+for limit in '-v 400000' '-v 150000' '-d 60000' '-d 20000'; do
+    for line in "spgemm $matrix --check" "svd $matrix -k 2" 'density stencil2d:n=12 --blocks 1 --electrons 72' \
+        "stat $matrix" "solve $matrix --precond block-jacobi:n=3 --check" 'matfun sqrt stencil2d:n=12 --blocks 1'; do
         # shellcheck disable=SC2086
         limited $limit timeout 100 "$tulle" $line >"$work/out" 2>"$work/err"
         status=$?
@@ -69,6 +70,9 @@ for limit in '-v 150000' '-d 60000' '-d 20000'; do
         report $? "ulimit $limit: $line ends with $status"
     done
 done
+limited -v 1048576 timeout 100 "$tulle" matfun sqrt stencil2d:n=12 --blocks 1 --pes 6 >"$work/out" 2>"$work/err"
+[ $? = 3 ] && grep -q 'OpenBLAS may map .* of 7 threads.*(ulimit -v) leaves' "$work/err"
+report $? "ulimit -v 1G, 6 PEs: $(head -n 1 "$work/err")"
 # one thread of the BLAS, and no room for a buffer of each thread that calls it: the product is done without
 OPENBLAS_NUM_THREADS=1 limited -v 400000 timeout 100 "$tulle" gemm --size 200 --check >"$work/out" 2>"$work/err"
 report $? "ulimit -v 400000: gemm with one thread of OpenBLAS ends: $(head -n 1 "$work/err")"

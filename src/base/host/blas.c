@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/error.h"
 #include "base/host/blas_names.h"
 #include "base/host/limits.h"
 
@@ -34,6 +35,7 @@ static struct {
     pthread_mutex_t lock;
     int before, users;
     atomic_int room; /* 0: not known, 1: there is, -1: not for all threads */
+    int served;      /* most threads that there was room for: their buffers stay mapped */
 } blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tulle__blas_users(int change)
@@ -57,18 +59,38 @@ static int count_threads(void)
     return count > 2 ? count - 2 : 1; /* . and .. */
 }
 
+/* Bytes that as many threads more want. */
+static size_t wanted(int threads)
+{
+    return threads > 0 ? (size_t)threads * TULLE__BLAS_BUFFER : 0;
+}
+
 bool tulle__blas_has_room(void)
 {
-    const double buffer = 130 << 20;
-    int room = atomic_load(&blas_users.room);
     struct rlimit space, data;
+    int room = atomic_load(&blas_users.room);
     if (room) return room > 0;
     room = 1;
     if (openblas_get_num_threads && getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
-        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
-        room = (double)tulle__mapping_room("").bytes > count_threads() * buffer ? 1 : -1;
+        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY)) {
+        const int threads = count_threads();
+        pthread_mutex_lock(&blas_users.lock);
+        room = tulle__mapping_room("").bytes >= wanted(threads - blas_users.served) ? 1 : -1;
+        if (room > 0 && threads > blas_users.served) blas_users.served = threads;
+        pthread_mutex_unlock(&blas_users.lock);
+    }
     atomic_store(&blas_users.room, room);
     return room > 0;
+}
+
+tulle_status tulle__blas_wants_room(const char *what)
+{
+    if (tulle__blas_has_room()) return TULLE_OK;
+    const tulle__room left = tulle__mapping_room("");
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "%s: OpenBLAS may map %.0f MB for each of %d threads, and %s leaves %.0f MB: fewer PEs, threads or less memory "
+        "leave more",
+        what, TULLE__BLAS_BUFFER / 1e6, count_threads(), left.by, (double)left.bytes / 1e6);
 }
 
 /* The processor, of 2004, that it takes for one which is later than the library. */
