@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/host/blas.h"
 #include "base/host/limits.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -518,4 +519,14 @@ size_t tulle__memory_left(void)
 {
     size_t left = tulle__account_left(tulle__account_current()), available = tulle__memory_available();
     return left < available ? left : available;
+}
+
+tulle_status tulle__memory_of_blas(const char *what)
+{
+    if (tulle__blas_has_room()) return TULLE_OK;
+    const tulle__room left = tulle__mapping_room("");
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "%s: OpenBLAS may map %.0f MB for each thread, and %s leaves %.0f MB: fewer PEs, threads or less memory leave "
+        "more",
+        what, (double)TULLE__BLAS_BUFFER / 1e6, left.by, (double)left.bytes / 1e6);
 }

@@ -117,6 +117,12 @@ size_t tulle__memory_available(void);
 size_t tulle__memory_left(void);
 
 /*
+ * TULLE_ERR_LIMIT unless limits leave room for the buffers of OpenBLAS (base/host/blas.h), for work that cannot do
+ * without it: every call of LAPACK comes after this, or after tulle__blas_has_room.
+ */
+tulle_status tulle__memory_of_blas(const char *what);
+
+/*
  * True if the limits of all PEs together, and of one, (0: none) are so large that huge pages' speed
  * outweighs their rounding, and the time that it takes to clear them: with hundreds of PEs a host, a PE
  * uses little of each.

@@ -11,7 +11,6 @@
 #include "algo/krylov/resident/resident_matrix.h"
 #include "algo/krylov/resident/resident_vectors.h"
 #include "base/error.h"
-#include "base/host/blas.h"
 #include "base/host/blas_names.h"
 #include "mat/mat.h"
 
@@ -373,7 +372,7 @@ static tulle_status fill(struct bound *bound, const tulle_mat *A)
     TULLE_TRY(tulle__alloc_zero((size_t)(b == 1 ? bound->rows : bound->nblocks * b * b), size, "blocks", &bound->val));
     TULLE_TRY(tulle__alloc((size_t)bound->rows, sizeof *bound->pivot, "pivots", &bound->pivot));
     TULLE__EACH_OWN_TILE(A, i, j) take_entries(bound, A, i, j);
-    if (b > 1) TULLE_TRY(tulle__blas_wants_room("block-jacobi"));
+    if (b > 1) TULLE_TRY(tulle__memory_of_blas("block-jacobi"));
     tulle_gidx row = factorise(bound);
     if (row >= 0)
         status = tulle__fail(TULLE_ERR_ARG,

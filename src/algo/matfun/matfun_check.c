@@ -16,7 +16,6 @@
 #include "algo/matfun/matfun_plan.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/host/blas.h"
 #include "base/host/blas_names.h"
 #include "base/random.h"
 #include "mat/fetch.h"
@@ -191,7 +190,7 @@ static tulle_status check_one(struct check *c)
         TULLE_TRY(each_row(c, c->plan->S, take));
     }
     const tulle__pencil_norms norms = {.H = frobenius(c->A, n), .S = c->S ? frobenius(c->S, n) : 1};
-    TULLE_TRY(tulle__blas_wants_room("the check of a function"));
+    TULLE_TRY(tulle__memory_of_blas("the check of a function"));
     if (decompose(c)) TULLE_TRY(tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found"));
     (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));

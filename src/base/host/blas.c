@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/error.h"
 #include "base/host/blas_names.h"
 #include "base/host/limits.h"
 
@@ -81,16 +80,6 @@ bool tulle__blas_has_room(void)
     }
     atomic_store(&blas_users.room, room);
     return room > 0;
-}
-
-tulle_status tulle__blas_wants_room(const char *what)
-{
-    if (tulle__blas_has_room()) return TULLE_OK;
-    const tulle__room left = tulle__mapping_room("");
-    return tulle__fail(TULLE_ERR_LIMIT,
-        "%s: OpenBLAS may map %.0f MB for each of %d threads, and %s leaves %.0f MB: fewer PEs, threads or less memory "
-        "leave more",
-        what, TULLE__BLAS_BUFFER / 1e6, count_threads(), left.by, (double)left.bytes / 1e6);
 }
 
 /* The processor, of 2004, that it takes for one which is later than the library. */

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <tulle/status.h>
 
 /*
  * Threads of the process's BLAS, if that is an OpenBLAS, else 0; and to change them. Products and
@@ -19,13 +18,11 @@ void tulle__blas_set_threads(int threads);
 /* A team is entered (1) or left (-1): after the last of those open, the BLAS has the threads from before the first. */
 void tulle__blas_users(int change);
 
-/* What OpenBLAS maps for a thread that calls it, and keeps; where it gets none it asks for ever. */
+/* Bytes that OpenBLAS maps for a thread that calls it, and keeps; where it gets none it asks for ever. */
 #define TULLE__BLAS_BUFFER ((size_t)130 << 20)
 
 /* False where limits (ulimit -v, -d) leave less than that for each thread. Found anew after a team is entered. */
 bool tulle__blas_has_room(void);
-/* Fails with TULLE_ERR_LIMIT then, for what cannot do without: every call of LAPACK comes after one of these two. */
-tulle_status tulle__blas_wants_room(const char *what);
 
 /*
  * The kernels that OpenBLAS had better take, by the name of their processor, or NULL: it knows the processor, cannot be

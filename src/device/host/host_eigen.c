@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "base/error.h"
-#include "base/host/blas.h"
 #include "base/host/blas_names.h"
 #include "base/memory.h"
 #include "device/host/host.h"
@@ -72,7 +71,7 @@ tulle_status tulle__host_eigen(tulle__pool *pool, const tulle__device_eigen *tas
     int threads = tulle__pool_size(pool);
     if (!n || !task->count) return TULLE_OK;
     if (doubles > INT_MAX) return tulle__fail(TULLE_ERR_UNSUPPORTED, "LAPACK's workspace for %lld rows", (long long)n);
-    TULLE_CALL(tulle__blas_wants_room("eigenvectors"));
+    TULLE_CALL(tulle__memory_of_blas("eigenvectors"));
     struct run run = {.task = task,
         .n = (int)n,
         .lwork = (int)doubles,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/host/blas.h"
 #include "base/host/blas_names.h"
 #include "base/memory.h"
 
@@ -106,7 +105,7 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int6
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a submatrix has %" PRId64 " rows, more than the %d that LAPACK can decompose; filter the matrix", n,
             TULLE__EIGEN_MOST);
-    TULLE_CALL(tulle__blas_wants_room("decompositions of submatrices"));
+    TULLE_CALL(tulle__memory_of_blas("decompositions of submatrices"));
     TULLE_CALL(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->A));
     TULLE_CALL(tulle__alloc((size_t)n * (size_t)n, size, "eigenvectors of a submatrix", &x->V));
     if (pair) {
