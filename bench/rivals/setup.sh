@@ -69,7 +69,10 @@ cmake --build "$here/build" -j "$(nproc)" -- -k >"$here/build.log" 2>&1 ||
     lacking="$lacking
   a program did not compile (see build.log)"
 }
-[ -x "$here/build/mkcsr" ] || exit 2
+[ -x "$here/build/mkcsr" ] || {
+    echo "mkcsr, which makes the inputs, did not compile (see $here/build.log)" >&2
+    exit 2
+}
 (cd "$here/build" && echo built: bench_*)
 if [ -n "$lacking" ] || [ "$missing" -gt 0 ]; then
     [ -n "$lacking" ] && echo "missing:$lacking"
