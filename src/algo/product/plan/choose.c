@@ -139,7 +139,8 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         counts = own;
     }
     /* rates that were timed now differ from run to run: they tell the time, and what is chosen, and with it the last
-     * bits, goes by those that are kept */
+     * bits, goes by those that are kept; links are of the team and timed when it begins, which counts where tiles are
+     * not read in place */
     tulle_machine lasting = machine;
     lasting.kernel = lasting.merge = 0;
     if (choice->alg == TULLE_PRODUCT_AUTO)
