@@ -72,7 +72,7 @@ template <typename T> struct rival {
     const job &of;
     const matrix &A;
     const T one = 1, zero = 0;
-    there<char> room, more;
+    there<char> workspace, more;
     rival(const job &which, const matrix &with) : of(which), A(with)
     {
         check(cusparseCreate(&handle), "cuSPARSE");
@@ -128,14 +128,14 @@ template <typename T> struct rival {
                               handle, AS_IS, AS_IS, &one, a.descr, X.matrix, &zero, Y.matrix, type_of<T>, alg, &bytes),
                         "SpMM");
                     check(cusparseSpMM_preprocess(handle, AS_IS, AS_IS, &one, a.descr, X.matrix, &zero, Y.matrix,
-                              type_of<T>, alg, room.reserve(bytes)),
+                              type_of<T>, alg, workspace.reserve(bytes)),
                         "SpMM's preprocess");
                     forget();
                     return 0.0;
                 },
                 [&, alg] {
                     check(cusparseSpMM(
-                              handle, AS_IS, AS_IS, &one, a.descr, X.matrix, &zero, Y.matrix, type_of<T>, alg, room.at),
+                              handle, AS_IS, AS_IS, &one, a.descr, X.matrix, &zero, Y.matrix, type_of<T>, alg, workspace.at),
                         "SpMM");
                 }};
         };
@@ -147,14 +147,14 @@ template <typename T> struct rival {
                               handle, AS_IS, &one, a.descr, X.vector, &zero, Y.vector, type_of<T>, alg, &bytes),
                         "SpMV");
                     check(cusparseSpMV_preprocess(handle, AS_IS, &one, a.descr, X.vector, &zero, Y.vector, type_of<T>,
-                              alg, room.reserve(bytes)),
+                              alg, workspace.reserve(bytes)),
                         "SpMV's preprocess");
                     forget();
                     return 0.0;
                 },
                 [&, alg] {
                     check(
-                        cusparseSpMV(handle, AS_IS, &one, a.descr, X.vector, &zero, Y.vector, type_of<T>, alg, room.at),
+                        cusparseSpMV(handle, AS_IS, &one, a.descr, X.vector, &zero, Y.vector, type_of<T>, alg, workspace.at),
                         "SpMV");
                 }};
         };
@@ -213,7 +213,7 @@ template <typename T> struct rival {
                     "SpGEMM");
             };
             estimate(nullptr);
-            estimate(room.reserve(first));
+            estimate(workspace.reserve(first));
             if (alg == CUSPARSE_SPGEMM_ALG1) {
                 compute(nullptr);
             } else {
@@ -231,7 +231,7 @@ template <typename T> struct rival {
         const auto by = [&](const char *name, cusparseSpGEMMAlg_t alg) -> way {
             return {name,
                 [&] { /* memory that the algorithm before has taken */
-                    room.clear(), more.clear(), third.clear(), colind.clear(), val.clear();
+                    workspace.clear(), more.clear(), third.clear(), colind.clear(), val.clear();
                     return 0.0;
                 },
                 [&, alg] { product(alg); }};
@@ -279,10 +279,10 @@ template <typename T> struct rival {
                 check(cusparseSpSV_bufferSize(
                           handle, AS_IS, &one, l.descr, B.vector, X.vector, type_of<T>, alg, one_column, &bytes),
                     "SpSV");
-                room.reserve(bytes);
+                workspace.reserve(bytes);
                 return seconds_of([&] {
                     check(cusparseSpSV_analysis(
-                              handle, AS_IS, &one, l.descr, B.vector, X.vector, type_of<T>, alg, one_column, room.at),
+                              handle, AS_IS, &one, l.descr, B.vector, X.vector, type_of<T>, alg, one_column, workspace.at),
                         "SpSV's analysis");
                 });
             },
@@ -298,10 +298,10 @@ template <typename T> struct rival {
                 check(cusparseSpSM_bufferSize(
                           handle, AS_IS, AS_IS, &one, l.descr, B.matrix, X.matrix, type_of<T>, alg, columns, &bytes),
                     "SpSM");
-                room.reserve(bytes);
+                workspace.reserve(bytes);
                 return seconds_of([&] {
                     check(cusparseSpSM_analysis(handle, AS_IS, AS_IS, &one, l.descr, B.matrix, X.matrix, type_of<T>,
-                              alg, columns, room.at),
+                              alg, columns, workspace.at),
                         "SpSM's analysis");
                 });
             },

@@ -50,8 +50,8 @@ typedef struct tulle_density_options {
     int order; /* of Newton-Schulz iterations, as in tulle_matfun_options */
     /* NULL, or receives the iterations, on each PE that passes it */
     tulle_matfun_iteration *history;
-    int64_t history_room; /* further ones are dropped */
-    int check;            /* f(K) is checked as by tulle_matfun_check with that many samples; 0: not */
+    int64_t history_capacity; /* further ones are dropped */
+    int check;                /* f(K) is checked as by tulle_matfun_check with that many samples; 0: not */
     /*
      * submatrices are of H and S together, each a generalised eigenvalue problem, and D's columns
      * come directly, without S^(-1/2) and products of whole matrices. For the method SUBMATRIX

@@ -164,7 +164,7 @@ typedef struct tulle_krylov_options {
      * passes it
      */
     double *history;
-    int64_t history_room; /* further residuals are dropped */
+    int64_t history_capacity; /* further residuals are dropped */
 } tulle_krylov_options;
 
 typedef struct tulle_krylov_report { /* of one column */
@@ -311,7 +311,7 @@ typedef struct tulle_least_squares_options {
     void (*watch)(void *arg, const tulle_krylov_step *step);
     void *arg;
     double *history;
-    int64_t history_room;
+    int64_t history_capacity;
 } tulle_least_squares_options;
 
 typedef struct tulle_least_squares_report { /* of one column */

@@ -118,7 +118,7 @@ typedef struct tulle_matfun_options {
     int order;
     /* NULL, or receives the steps of the last execution, on each PE that passes it */
     tulle_matfun_iteration *history;
-    int64_t history_room; /* further steps are dropped */
+    int64_t history_capacity; /* further steps are dropped */
     /*
      * dense work of f64 matrices in f32: about half the time. Results are f64, of f32's accuracy, which
      * the report's `rounding` tells; the submatrices only

@@ -126,7 +126,7 @@ typedef struct tulle_model_options {
     tulle_transfers transfers;
     bool asynchronous; /* choose among the algorithms without steps only, not SUMMA or Cannon */
     size_t panel;      /* bytes of a panel of partial results; 0: 8 MiB */
-    double room;       /* bytes for fetched tiles on a PE; 0: unlimited */
+    double capacity;   /* bytes for fetched tiles on a PE; 0: unlimited */
     bool symmetric_c;  /* as there: half of the multiplications of each tile; a mirrored C is not counted */
 } tulle_model_options;
 

@@ -109,7 +109,7 @@ nb::list solve(const TeamRef &team, nb::handle given, nb::handle M, const Array 
     options.restart = restart;
     options.guess = guess;
     options.history = history.data();
-    options.history_room = (int64_t)history.size();
+    options.history_capacity = (int64_t)history.size();
     if (!callback.is_none()) {
         options.watch = watch;
         options.arg = &watched;
@@ -148,7 +148,7 @@ nb::list solve(const TeamRef &team, nb::handle given, nb::handle M, const Array 
         d["precond_seconds"] = imbalance(r.precond);
         d["dots_seconds"] = imbalance(r.dots);
         nb::list residuals;
-        for (int64_t i = 0; all.size() == 0 && i <= r.iterations && i < options.history_room; i++)
+        for (int64_t i = 0; all.size() == 0 && i <= r.iterations && i < options.history_capacity; i++)
             residuals.append(history[(size_t)i]);
         if (all.size() == 0) d["history"] = residuals;
         all.append(d);

@@ -88,7 +88,7 @@ nb::list least_squares(const TeamRef &team, const std::string &path, const MatRe
     std::vector<tulle_least_squares_report> reports((size_t)B.a.n);
     Watch watched = {callback, team.get(), nullptr, nullptr};
     options.history = history.data();
-    options.history_room = (int64_t)history.size();
+    options.history_capacity = (int64_t)history.size();
     if (!callback.is_none()) {
         options.watch = watch;
         options.arg = &watched;
@@ -121,7 +121,7 @@ nb::list least_squares(const TeamRef &team, const std::string &path, const MatRe
     for (const tulle_least_squares_report &r : reports) {
         nb::dict d = describe(r);
         nb::list residuals;
-        for (int64_t i = 0; all.size() == 0 && i <= r.iterations && i < options.history_room; i++)
+        for (int64_t i = 0; all.size() == 0 && i <= r.iterations && i < options.history_capacity; i++)
             residuals.append(history[(size_t)i]);
         if (all.size() == 0) d["history"] = residuals;
         d["warnings"] = static_cast<const char *>(warnings);

@@ -123,7 +123,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         options.mixed = mixed;
         options.device = device.empty() ? nullptr : device.c_str();
         options.history = history.data();
-        options.history_room = history_most;
+        options.history_capacity = history_most;
         tulle_status status = named ? tulle_function_parse(text.c_str(), &f) : TULLE_OK;
         if (status == TULLE_OK) status = tulle_matfun_method_parse(method.c_str(), &options.method);
         if (status == TULLE_OK) status = in_blocks(comm, A->mat, cuts, cuts, &V);
@@ -181,7 +181,7 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
     options.combine = combine;
     options.order = order;
     options.history = history.data();
-    options.history_room = history_most;
+    options.history_capacity = history_most;
     options.check = check ? check_samples : 0;
     H->team->call([&](tulle_comm *comm) {
         tulle_mat *h = nullptr, *s = nullptr, *D = nullptr;

@@ -43,26 +43,27 @@ const char *tulle__error_marked(void)
 }
 
 /* Replaces the marked number at *from: index + first. */
-static size_t put_index(char *to, size_t room, const char **from, int first)
+static size_t put_index(char *to, size_t capacity, const char **from, int first)
 {
     char *end;
     const int64_t index = strtoll(*from, &end, 10);
-    const int written = end == *from ? 0 : snprintf(to, room, "%" PRId64, index < INT64_MAX ? index + first : index);
+    const int written =
+        end == *from ? 0 : snprintf(to, capacity, "%" PRId64, index < INT64_MAX ? index + first : index);
     *from = end;
-    return (size_t)written < room ? (size_t)written : room - 1;
+    return (size_t)written < capacity ? (size_t)written : capacity - 1;
 }
 
 const char *tulle_error_message_from(int first)
 {
     size_t used = 0;
     for (const char *p = last_message; *p && used + 1 < sizeof shown_message;) {
-        const size_t room = sizeof shown_message - used;
+        const size_t capacity = sizeof shown_message - used;
         const char mark = *p++;
         if (mark == TULLE__MARK_AT) {
-            used += put_index(shown_message + used, room, &p, first);
+            used += put_index(shown_message + used, capacity, &p, first);
         } else if (mark == TULLE__MARK_COUNTED) {
-            const int written = first ? snprintf(shown_message + used, room, " (from %d)", first) : 0;
-            used += (size_t)written < room ? (size_t)written : room - 1;
+            const int written = first ? snprintf(shown_message + used, capacity, " (from %d)", first) : 0;
+            used += (size_t)written < capacity ? (size_t)written : capacity - 1;
         } else {
             shown_message[used++] = mark;
         }

@@ -462,12 +462,12 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
     return TULLE_OK;
 }
 
-tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list)
+tulle_status tulle__grow(int64_t count, int64_t *workspace, int64_t first, size_t size, const char *what, void *list)
 {
-    if (count < *room) return TULLE_OK;
-    const int64_t grown = *room ? 2 * *room : first;
+    if (count < *workspace) return TULLE_OK;
+    const int64_t grown = *workspace ? 2 * *workspace : first;
     TULLE_CALL(tulle__realloc((size_t)grown, size, what, list));
-    *room = grown;
+    *workspace = grown;
     return TULLE_OK;
 }
 
@@ -498,7 +498,7 @@ size_t tulle__memory_physical(void)
 
 size_t tulle__memory_available(void)
 {
-    return tulle__memory_room("").bytes;
+    return tulle__memory_headroom("").bytes;
 }
 
 int tulle__account_shares(const tulle__account *account)
@@ -524,7 +524,7 @@ size_t tulle__memory_left(void)
 tulle_status tulle__memory_of_blas(const char *what)
 {
     if (tulle__blas_has_room()) return TULLE_OK;
-    const tulle__room left = tulle__mapping_room("");
+    const tulle__headroom left = tulle__mapping_headroom("");
     return tulle__fail(TULLE_ERR_LIMIT,
         "%s: OpenBLAS may map %.0f MB for each thread, and %s leaves %.0f MB: fewer PEs, threads or less memory leave "
         "more",

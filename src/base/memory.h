@@ -99,7 +99,7 @@ tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void
 tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block);
 
 /* The same if `count` elements fill the list: it doubles, `first` elements at first. */
-tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list);
+tulle_status tulle__grow(int64_t count, int64_t *workspace, int64_t first, size_t size, const char *what, void *list);
 void tulle__free(void *block);
 
 /*

@@ -15,7 +15,7 @@ struct span {
 
 struct tulle__timeline {
     struct span *span;
-    size_t count, room;
+    size_t count, capacity;
     size_t dropped;
     const char *name;      /* of a lane */
     int thread;            /* of a lane without a name */
@@ -75,13 +75,13 @@ void tulle__timeline_span(
     tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer)
 {
     if (!timeline) return;
-    if (timeline->count == timeline->room) {
-        size_t room = timeline->room ? 2 * timeline->room : 1024;
-        if (tulle__realloc(room, sizeof *timeline->span, "timeline", &timeline->span) != TULLE_OK) {
+    if (timeline->count == timeline->capacity) {
+        size_t capacity = timeline->capacity ? 2 * timeline->capacity : 1024;
+        if (tulle__realloc(capacity, sizeof *timeline->span, "timeline", &timeline->span) != TULLE_OK) {
             timeline->dropped++;
             return;
         }
-        timeline->room = room;
+        timeline->capacity = capacity;
     }
     timeline->span[timeline->count++] = (struct span){name, start, end, bytes, peer};
 }

@@ -14,7 +14,7 @@ struct envelope {
 
 struct box {
     char *text;
-    size_t bytes, room;
+    size_t bytes, capacity;
 };
 
 struct tulle__alltoallv {
@@ -59,13 +59,13 @@ void tulle__alltoallv_free(tulle__alltoallv *x)
     tulle__free(x);
 }
 
-tulle_status tulle__alltoallv_room(tulle__alltoallv *x, int to, size_t bytes, char **at)
+tulle_status tulle__alltoallv_reserve(tulle__alltoallv *x, int to, size_t bytes, char **at)
 {
     struct box *box = &x->box[to];
-    if (box->bytes + bytes > box->room) {
-        size_t room = 2 * box->room + bytes;
-        TULLE_CALL(tulle__realloc(room, 1, "an all-to-all", &box->text));
-        box->room = room;
+    if (box->bytes + bytes > box->capacity) {
+        size_t capacity = 2 * box->capacity + bytes;
+        TULLE_CALL(tulle__realloc(capacity, 1, "an all-to-all", &box->text));
+        box->capacity = capacity;
     }
     *at = box->text + box->bytes;
     return TULLE_OK;

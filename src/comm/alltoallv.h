@@ -15,10 +15,10 @@ tulle_status tulle__alltoallv_new(tulle_comm *comm, tulle__alltoallv **x);
 void tulle__alltoallv_free(tulle__alltoallv *x);
 
 /*
- * Local. room: space for `bytes` at the end of the message to PE `to`, valid until the next call.
+ * Local. workspace: space for `bytes` at the end of the message to PE `to`, valid until the next call.
  * written: that many of them, a multiple of 8, are filled.
  */
-tulle_status tulle__alltoallv_room(tulle__alltoallv *x, int to, size_t bytes, char **at);
+tulle_status tulle__alltoallv_reserve(tulle__alltoallv *x, int to, size_t bytes, char **at);
 void tulle__alltoallv_written(tulle__alltoallv *x, int to, size_t bytes);
 
 /*

@@ -6,12 +6,12 @@
 #include "base/bisect.h"
 #include "base/memory.h"
 
-tulle_status tulle__byte_set_room(tulle__byte_set *set, int64_t more)
+tulle_status tulle__byte_set_reserve(tulle__byte_set *set, int64_t more)
 {
-    if (set->n + more <= set->room) return TULLE_OK;
-    int64_t room = 2 * (set->n + more);
-    tulle_status status = tulle__realloc((size_t)room, sizeof *set->range, "ranges of a segment", &set->range);
-    if (status == TULLE_OK) set->room = room;
+    if (set->n + more <= set->capacity) return TULLE_OK;
+    int64_t capacity = 2 * (set->n + more);
+    tulle_status status = tulle__realloc((size_t)capacity, sizeof *set->range, "ranges of a segment", &set->range);
+    if (status == TULLE_OK) set->capacity = capacity;
     return status;
 }
 

@@ -17,12 +17,12 @@ typedef struct tulle__byte_range {
 /* All zero: the empty set. */
 typedef struct tulle__byte_set {
     tulle__byte_range *range;
-    int64_t n, room;
+    int64_t n, capacity;
     uint64_t bytes; /* in all ranges */
 } tulle__byte_set;
 
 /* Reserves space for `more` additional ranges. */
-tulle_status tulle__byte_set_room(tulle__byte_set *set, int64_t more);
+tulle_status tulle__byte_set_reserve(tulle__byte_set *set, int64_t more);
 
 /* Adds [from, to), disjoint from the set. Uses at most one reserved range. */
 void tulle__byte_set_add(tulle__byte_set *set, uint64_t from, uint64_t to);

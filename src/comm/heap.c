@@ -35,7 +35,7 @@ struct tulle__heap {
     int rank, segment, pinned;
     tulle__account *account;
     struct extent *free;
-    int64_t nfree, room;
+    int64_t nfree, capacity;
     int64_t blocks;
     size_t used;
     tulle__byte_set idle; /* bytes of free extents that have pages */
@@ -50,8 +50,8 @@ static uint64_t idle_most(const tulle__heap *heap)
     size_t limit = tulle__account_limit(heap->account), used = tulle__account_used(heap->account);
     if (heap->pinned) return UINT64_MAX;
     if (!limit) return (size_t)1 << 30;
-    size_t room = used < limit ? limit - used : 0;
-    return room < limit / 2 ? room : limit / 2;
+    size_t capacity = used < limit ? limit - used : 0;
+    return capacity < limit / 2 ? capacity : limit / 2;
 }
 
 /*
@@ -85,7 +85,7 @@ static uint64_t release_end(tulle__heap *heap, tulle__byte_range range, uint64_t
 /* True if an idle range may be cut in two: each block in use may become one when it is freed. */
 static int has_room(const tulle__heap *heap)
 {
-    return heap->idle.n + heap->lent.n + heap->blocks < heap->idle.room;
+    return heap->idle.n + heap->lent.n + heap->blocks < heap->idle.capacity;
 }
 
 /*
@@ -95,8 +95,8 @@ static int has_room(const tulle__heap *heap)
 static tulle_status make_room(tulle__heap *heap)
 {
     int64_t all = heap->idle.n + heap->lent.n + 4 * (heap->blocks + 1);
-    tulle_status status = tulle__byte_set_room(&heap->lent, all - heap->lent.n);
-    return status == TULLE_OK ? tulle__byte_set_room(&heap->idle, all - heap->idle.n) : status;
+    tulle_status status = tulle__byte_set_reserve(&heap->lent, all - heap->lent.n);
+    return status == TULLE_OK ? tulle__byte_set_reserve(&heap->idle, all - heap->idle.n) : status;
 }
 
 static void release_some(tulle__heap *heap, uint64_t wanted)
@@ -144,8 +144,8 @@ tulle_status tulle__heap_new(tulle__link *link, int segment, tulle__account *acc
     tulle_status status;
     tulle__heap *h = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *h, "segment heap", &h));
-    h->room = 64;
-    TULLE_TRY(tulle__alloc((size_t)h->room, sizeof *h->free, "free extents", &h->free));
+    h->capacity = 64;
+    TULLE_TRY(tulle__alloc((size_t)h->capacity, sizeof *h->free, "free extents", &h->free));
     h->base = link->ops->mapped(link, link->rank, segment);
     h->bytes = link->segment_bytes[segment] / ALIGN * ALIGN;
     h->claimed = link->bare && segment == TULLE__DATA ? 0 : h->bytes;
@@ -229,7 +229,7 @@ static tulle_status claim(tulle__heap *heap, uint64_t end)
     if (mprotect(heap->base + heap->claimed, to - heap->claimed, PROT_READ | PROT_WRITE) != 0)
         return tulle__fail(TULLE_ERR_MEMORY,
             "out of memory: the segment of PE %d cannot grow from %.1f to %.1f MB: %s: %s", heap->rank,
-            (double)heap->claimed / 1e6, (double)to / 1e6, strerror(errno), tulle__mapping_room("").by);
+            (double)heap->claimed / 1e6, (double)to / 1e6, strerror(errno), tulle__mapping_headroom("").by);
     heap->claimed = to;
     return TULLE_OK;
 }
@@ -242,10 +242,10 @@ static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, c
     if (tulle__account_fails(heap->account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
     /* freeing this block may need one more extent */
-    if (heap->nfree + heap->blocks + 2 > heap->room) {
-        status = tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free);
+    if (heap->nfree + heap->blocks + 2 > heap->capacity) {
+        status = tulle__realloc((size_t)heap->capacity * 2, sizeof *heap->free, "free extents", &heap->free);
         if (status != TULLE_OK) return status;
-        heap->room *= 2;
+        heap->capacity *= 2;
     }
     status = make_room(heap);
     if (status != TULLE_OK) return status;
@@ -330,9 +330,9 @@ tulle_status tulle__heap_trim(tulle__heap *heap, tulle__place *place, size_t fro
     uint64_t offset = place->offset - TULLE__HEAP_HEADER, length = extent_length(bytes);
     pthread_mutex_lock(&heap->lock);
     /* two more extents now, and one when the block is freed */
-    if (heap->nfree + heap->blocks + 4 > heap->room) {
-        TULLE_TRY(tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free));
-        heap->room *= 2;
+    if (heap->nfree + heap->blocks + 4 > heap->capacity) {
+        TULLE_TRY(tulle__realloc((size_t)heap->capacity * 2, sizeof *heap->free, "free extents", &heap->free));
+        heap->capacity *= 2;
     }
     TULLE_TRY(make_room(heap));
     memcpy(&header, heap->base + offset, sizeof header);

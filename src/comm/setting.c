@@ -29,7 +29,7 @@ tulle_status tulle__setting_refuse(const tulle_team_options *options)
 static size_t to_share(const tulle__setting *setting, int in_threads)
 {
     static const size_t thread = (size_t)80 << 20, stack = (size_t)10 << 20, least = (size_t)64 << 20;
-    const size_t left = tulle__mapping_room("").bytes, pes = (size_t)setting->npes;
+    const size_t left = tulle__mapping_headroom("").bytes, pes = (size_t)setting->npes;
     const size_t threads = in_threads ? pes * (size_t)setting->threads : 1;
     const size_t others = least + (in_threads ? threads * thread : pes * stack);
     const size_t blas = tulle__blas_threads() ? threads * TULLE__BLAS_BUFFER : 0;
@@ -46,8 +46,8 @@ void tulle__setting_alone(tulle__setting *setting)
     if (setting->memory) return;
     const size_t least = (size_t)setting->npes * TULLE__PE_LEAST;
     /* idle pages count against no limit: leave room for them; segments are mapped, and so is what lies beside them */
-    const size_t room = tulle__memory_available() / 5 * 4, mapped = to_share(setting, 1) / 3;
-    setting->memory = room < mapped ? room : mapped > least ? mapped : least;
+    const size_t capacity = tulle__memory_available() / 5 * 4, mapped = to_share(setting, 1) / 3;
+    setting->memory = capacity < mapped ? capacity : mapped > least ? mapped : least;
 }
 
 /* Segments are reserved in full, and get pages as they fill: accounts limit them. */
@@ -59,7 +59,7 @@ tulle_status tulle__setting_segment(tulle__setting *setting, int in_threads, siz
     const size_t share = to_share(setting, in_threads) / 3 * 2 / (size_t)setting->npes;
     if (share < *bytes) *bytes = share / 4096 * 4096;
     if (share >= least + least / 8) return TULLE_OK;
-    const tulle__room left = tulle__mapping_room("");
+    const tulle__headroom left = tulle__mapping_headroom("");
     /* the next run may find less: threads of libraries begin with as much */
     static const double beginning = 128 << 20;
     const double fits = ((double)share * setting->npes - beginning / 3 * 2) / 9 * 8 / 1e6;

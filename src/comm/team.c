@@ -23,7 +23,7 @@
 
 enum { PANELS = 8, PES_MOST = 1 << 15 };
 static const size_t arena_most = (size_t)64 << 20;
-static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
+static const size_t control_capacity = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {
     atomic_int references; /* the owner's, and one for each result that remains in its memory */
@@ -214,7 +214,7 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
     options->memory = setting->memory;
     if (!options->panels) options->panels = PANELS;
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
-    setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
+    setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_capacity + 4095) / 4096 * 4096;
     const size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
     status = tulle__setting_segment(setting, !team->engine->negotiate, team->memory_per_pe, most);
     if (status != TULLE_OK) return status;

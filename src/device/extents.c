@@ -17,7 +17,7 @@ struct piece {
 /* Pieces ascend, without gaps; no two neighbours are free. Taking adds one piece at most, giving none. */
 struct tulle__extents {
     struct piece *piece;
-    int64_t n, room, blocks;
+    int64_t n, capacity, blocks;
     uint64_t bytes, used, generation;
 };
 
@@ -26,8 +26,8 @@ tulle_status tulle__extents_new(uint64_t bytes, tulle__extents **extents)
     tulle__extents *e = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an arena", &e));
-    e->room = 64;
-    TULLE_TRY(tulle__alloc((size_t)e->room, sizeof *e->piece, "an arena", &e->piece));
+    e->capacity = 64;
+    TULLE_TRY(tulle__alloc((size_t)e->capacity, sizeof *e->piece, "an arena", &e->piece));
     e->bytes = bytes / TULLE__EXTENT_ALIGN * TULLE__EXTENT_ALIGN;
     e->n = e->bytes > 0;
     e->piece[0] = (struct piece){.length = e->bytes};
@@ -78,9 +78,9 @@ tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *
     const uint64_t length = tulle__extent_length(&(tulle__extent){.bytes = bytes});
     const int64_t at = best_fit(e, length);
     if (at < 0) return refuse(e, bytes, what);
-    if (e->n == e->room) {
-        TULLE_CALL(tulle__realloc((size_t)e->room * 2, sizeof *e->piece, "an arena", &e->piece));
-        e->room *= 2;
+    if (e->n == e->capacity) {
+        TULLE_CALL(tulle__realloc((size_t)e->capacity * 2, sizeof *e->piece, "an arena", &e->piece));
+        e->capacity *= 2;
     }
     struct piece *p = &e->piece[at];
     if (p->length > length) {

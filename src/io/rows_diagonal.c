@@ -20,24 +20,24 @@ struct found {
     int64_t *row;
     int32_t *colind;
     char *val;
-    int64_t nnz, room;
+    int64_t nnz, capacity;
     tulle_gidx first, rows, n;
 };
 
 static tulle_status grow(struct found *f)
 {
-    int64_t room = f->room + f->room / 2 + f->rows + 1;
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof *f->row, "diagonal blocks", &f->row));
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof *f->colind, "diagonal blocks", &f->colind));
-    TULLE_CALL(tulle__realloc((size_t)room, tulle_type_size(f->type), "diagonal blocks", &f->val));
-    f->room = room;
+    int64_t capacity = f->capacity + f->capacity / 2 + f->rows + 1;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *f->row, "diagonal blocks", &f->row));
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *f->colind, "diagonal blocks", &f->colind));
+    TULLE_CALL(tulle__realloc((size_t)capacity, tulle_type_size(f->type), "diagonal blocks", &f->val));
+    f->capacity = capacity;
     return TULLE_OK;
 }
 
 static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, const char *value)
 {
     if (row < f->first || row >= f->first + f->rows) return TULLE_OK;
-    if (f->nnz == f->room) {
+    if (f->nnz == f->capacity) {
         TULLE_CALL(grow(f));
     }
     f->row[f->nnz] = row;

@@ -65,7 +65,7 @@ static size_t rounded(size_t bytes)
 /* Bytes of an array: where they are in the file, and where they go in the room. */
 struct extent {
     int64_t offset, end; /* of what is read */
-    size_t room;         /* where `offset` goes */
+    size_t capacity;     /* where `offset` goes */
     size_t at;           /* where the array begins in the room */
 };
 
@@ -74,8 +74,8 @@ static struct extent extent_of(const struct rows_file *f, const tulle__rows_read
     const struct array *a = &f->array[which];
     struct extent e = {.offset = a->offset + read->first * a->size};
     e.end = e.offset + read->count * a->size;
-    if (which == VALUES) e.room = rounded((size_t)(read->count * f->array[COLIND].size)) + 2 * SECTOR;
-    e.at = e.room;
+    if (which == VALUES) e.capacity = rounded((size_t)(read->count * f->array[COLIND].size)) + 2 * SECTOR;
+    e.at = e.capacity;
     if (!a->direct) return e;
     e.at += (size_t)(e.offset % SECTOR);
     e.offset -= e.offset % SECTOR;
@@ -192,7 +192,7 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
     int64_t offset = e.offset + part * PART, end = offset + PART < e.end ? offset + PART : e.end;
     int64_t first = a->offset + read->first * a->size, last = first + read->count * a->size;
     int64_t need = end < last ? end : last;
-    char *to = read->room + e.room + (size_t)(offset - e.offset);
+    char *to = read->workspace + e.capacity + (size_t)(offset - e.offset);
     tulle_status status =
         f->converted ? convert_part(f, which, to, offset, need) : read_bytes(f, a->direct, to, offset, end, need);
     *bytes = end - offset;
@@ -238,7 +238,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static size_t room(const tulle_rows *rows, int64_t count)
+static size_t buffer_bytes(const tulle_rows *rows, int64_t count)
 {
     const struct rows_file *f = (const struct rows_file *)rows;
     return rounded((size_t)count * (size_t)f->array[COLIND].size) +
@@ -325,7 +325,7 @@ static void close_file(tulle_rows *rows)
 }
 
 static const tulle__rows_ops ops = {.pointers = pointers,
-    .room = room,
+    .workspace = buffer_bytes,
     .start = start,
     .ready = ready,
     .wait = wait,

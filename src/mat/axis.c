@@ -41,15 +41,15 @@ static tulle_status reduce(tulle__numbers *numbers)
 
 tulle_status tulle__numbers_add(tulle__numbers *numbers, tulle_gidx x)
 {
-    if (numbers->count == numbers->room) {
+    if (numbers->count == numbers->capacity) {
         enum { FIRST = 1024 };
-        if (numbers->room) TULLE_CALL(reduce(numbers));
-        const int64_t room = !numbers->room                       ? FIRST
-                             : numbers->count > numbers->room / 2 ? 2 * numbers->room
-                                                                  : numbers->room;
-        if (room != numbers->room)
-            TULLE_CALL(tulle__realloc((size_t)room, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
-        numbers->room = room;
+        if (numbers->capacity) TULLE_CALL(reduce(numbers));
+        const int64_t capacity = !numbers->capacity                       ? FIRST
+                                 : numbers->count > numbers->capacity / 2 ? 2 * numbers->capacity
+                                                                          : numbers->capacity;
+        if (capacity != numbers->capacity)
+            TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
+        numbers->capacity = capacity;
     }
     numbers->at[numbers->count++] = x;
     return TULLE_OK;
@@ -78,7 +78,7 @@ static tulle_status gather(tulle_comm *comm, tulle__numbers *numbers)
         at += count[r];
     }
     tulle__free(numbers->at);
-    *numbers = (tulle__numbers){.count = total, .room = total, .at = all};
+    *numbers = (tulle__numbers){.count = total, .capacity = total, .at = all};
     all = NULL;
     return TULLE_OK;
 }

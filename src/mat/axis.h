@@ -13,7 +13,7 @@
 
 /* A growing set of numbers in no order, of which repetitions are removed before it grows. */
 typedef struct tulle__numbers {
-    int64_t count, room;
+    int64_t count, capacity;
     tulle_gidx *at;
 } tulle__numbers;
 

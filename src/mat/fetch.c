@@ -19,7 +19,7 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
-tulle_status tulle__fetch_room(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch)
+tulle_status tulle__fetch_buffer(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch)
 {
     void *landed = receiver && bytes ? receiver->take(receiver, bytes, anywhere) : NULL;
     tulle_status status = tulle__alloc(HEAD + (landed ? 0 : bytes), 1, "a fetched tile", &fetch->head);
@@ -84,7 +84,7 @@ tulle_status tulle__fetch_into(const tulle_mat *A, int i, int j, tulle__receiver
         void *shape = tulle__peek(A->comm, &record->place);
         int shape_only = shape != NULL;                             /* it has readers, but no memory of its own */
         const bool one_piece = A->kind == TULLE_DENSE && !A->whole; /* of values */
-        TULLE_CALL(tulle__fetch_room(shape_only ? 0 : record->place.length, receiver, one_piece, &f));
+        TULLE_CALL(tulle__fetch_buffer(shape_only ? 0 : record->place.length, receiver, one_piece, &f));
         if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);
         f.count = (shape_only ? tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length)

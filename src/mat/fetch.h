@@ -41,7 +41,7 @@ tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, 
 /* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
 /* Allocates `bytes` at fetch->block, for a fetch that is not shared yet, from the receiver if there is one. */
-tulle_status tulle__fetch_room(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch);
+tulle_status tulle__fetch_buffer(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch);
 /* True if it can be awaited without waiting; 0 also where the engine does not know. */
 int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */

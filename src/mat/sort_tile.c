@@ -66,7 +66,7 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
 {
     struct sorting *s = arg;
     TULLE__SCOPED struct pair *pair = NULL;
-    int64_t room = 0, passed = 0;
+    int64_t capacity = 0, passed = 0;
     tulle_gidx from = s->m * thread / nthreads, to = s->m * (thread + 1) / nthreads;
     for (tulle_gidx r = from; r < to; r++) {
         int64_t begin = s->rowptr[r], n = s->rowptr[r + 1] - begin, kept = 0;
@@ -77,9 +77,9 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         if (n > INT32_MAX)
             return tulle__fail(
                 TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n);
-        if (n > room) {
-            room = 2 * n;
-            TULLE_CALL(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
+        if (n > capacity) {
+            capacity = 2 * n;
+            TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *pair, "a row to sort", &pair));
         }
         for (int64_t e = 0; e < n; e++)
             pair[e] = (struct pair){s->colind[begin + e], (int32_t)e, tulle__element(s->type, s->val, begin + e)};

@@ -214,7 +214,7 @@ size_t tulle__subset_held(const tulle__subset *e)
            (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
-size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *e)
+size_t tulle__subset_workspace(const tulle_mat *B, int i, int j, const tulle__subset *e)
 {
     if (!e->rowptr) return B->directory[tulle__tile_index(B, i, j)].place.length;
     return tulle__csr_offsets_of(e->m, e->nnz, B->type).length;
@@ -281,7 +281,7 @@ tulle_status tulle__subset_fetch(
         status = start_shape_only(B, &f.record.place, e, &transfer);
     } else {
         f.record.nnz = e->nnz;
-        status = tulle__fetch_room(tulle__subset_room(B, i, j, e), receiver, false, &f);
+        status = tulle__fetch_buffer(tulle__subset_workspace(B, i, j, e), receiver, false, &f);
         if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &transfer);
     }
     f.group = transfer.group;

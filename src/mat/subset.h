@@ -50,7 +50,7 @@ int64_t tulle__subset_ranges(const tulle__subset *subset);
 size_t tulle__subset_held(const tulle__subset *subset);
 
 /* Bytes of the block that receives the subset; entries in it. */
-size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *subset);
+size_t tulle__subset_workspace(const tulle_mat *B, int i, int j, const tulle__subset *subset);
 int64_t tulle__subset_entries(const tulle__subset *subset);
 /* Starts the fetch into such a block; group < 0: nothing to await. */
 tulle_status tulle__subset_start(

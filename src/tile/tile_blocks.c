@@ -80,7 +80,7 @@ void tulle__blocks_names(const tulle_tile *A, uint64_t *bits)
 tulle_status tulle__blocks_multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
 {
     const tulle__spmm_task spmm = tulle__tile_spmm(task);
-    tulle__spmm_pair *pair = &task->room[0].spmm;
+    tulle__spmm_pair *pair = &task->workspace[0].spmm;
     for (int p = 0; p < task->npairs; p++) pair[p].A.m = task->A[p].block_rows; /* also of a tile without blocks */
     return kernels->spmm_blocks(pool, &spmm, task->row);
 }

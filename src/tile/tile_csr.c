@@ -93,8 +93,8 @@ static void names(const tulle_tile *A, uint64_t *bits)
 
 tulle__spmm_task tulle__tile_spmm(const tulle__chain_task *task)
 {
-    tulle__spmm_pair *pair = &task->room[0].spmm;
-    _Static_assert(sizeof(tulle__spmm_pair) <= sizeof(tulle__chain_room), "pairs are packed from the front");
+    tulle__spmm_pair *pair = &task->workspace[0].spmm;
+    _Static_assert(sizeof(tulle__spmm_pair) <= sizeof(tulle__chain_workspace), "pairs are packed from the front");
     for (int p = 0; p < task->npairs; p++) {
         const tulle_tile *B = &task->B[p];
         int by_row = B->order == TULLE_ROW_MAJOR;
@@ -116,7 +116,7 @@ tulle__spmm_task tulle__tile_spmm(const tulle__chain_task *task)
 static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
 {
     const tulle__spmm_task spmm = tulle__tile_spmm(task);
-    tulle__spmm_pair *pair = &task->room[0].spmm;
+    tulle__spmm_pair *pair = &task->workspace[0].spmm;
     for (int p = 0; p < task->npairs; p++) {
         pair[p].A.rowptr += task->row;
         pair[p].A.m = task->m;

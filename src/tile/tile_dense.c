@@ -32,8 +32,8 @@ static bool next(const tulle_tile *A, tulle__entry_run *run)
 
 static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
 {
-    tulle__gemm_pair *pair = &task->room[0].gemm;
-    _Static_assert(sizeof(tulle__gemm_pair) <= sizeof(tulle__chain_room), "pairs are packed from the front");
+    tulle__gemm_pair *pair = &task->workspace[0].gemm;
+    _Static_assert(sizeof(tulle__gemm_pair) <= sizeof(tulle__chain_workspace), "pairs are packed from the front");
     for (int p = 0; p < task->npairs; p++) {
         const tulle_tile *A = &task->A[p], *B = &task->B[p];
         int a_by_row = A->order == TULLE_ROW_MAJOR, b_by_row = B->order == TULLE_ROW_MAJOR;

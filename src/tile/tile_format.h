@@ -22,10 +22,10 @@ typedef struct tulle__shape {
 } tulle__shape;
 
 /* Room for what a kernel's task holds of one summand. */
-typedef union tulle__chain_room {
+typedef union tulle__chain_workspace {
     tulle__spmm_pair spmm;
     tulle__gemm_pair gemm;
-} tulle__chain_room;
+} tulle__chain_workspace;
 
 /*
  * A chain into a dense C: rows row .. row + m - 1 of sum_p A_p B_p, C = alpha (sum) + beta C, all A_p of one format,
@@ -34,9 +34,9 @@ typedef union tulle__chain_room {
 typedef struct tulle__chain_task {
     tulle_type type;
     int64_t row, m, n;
-    int npairs;              /* at least one */
-    const tulle_tile *A, *B; /* [npairs] */
-    tulle__chain_room *room; /* [npairs] */
+    int npairs;                        /* at least one */
+    const tulle_tile *A, *B;           /* [npairs] */
+    tulle__chain_workspace *workspace; /* [npairs] */
     void *C;
     int64_t c_row, c_col;
     double alpha, beta;

@@ -149,7 +149,7 @@ static void drop(struct fixture *f, const struct trial *t)
     if (strcmp(name, "tulle_counts_free") != 0) tulle_counts_free(f->counts);
     for (int l = 0; l < f->layouts && strcmp(name, "tulle_layout_free") != 0; l++) tulle_layout_free(f->layout[l]);
     for (int a = 0; a < ARGUMENTS; a++) {
-        void **out = (void **)(void *)f->room[a].bytes;
+        void **out = (void **)(void *)f->workspace[a].bytes;
         for (int l = 0; l < 3 && f->makes[a] == 'l'; l++) tulle_layout_free(out[l]); /* one, or those of a grid */
         if (f->makes[a] == 'c') tulle_counts_free(*out);
         if (f->makes[a] == 'f') tulle_fetch_free(*out);

@@ -18,7 +18,7 @@
 #include "tap.h"
 #include "temporary.h"
 
-enum { M = 12, N = 3, ARGUMENTS = 14, ROOM = 8192, TEXT_MOST = TEMPORARY_MOST + 32 };
+enum { M = 12, N = 3, ARGUMENTS = 14, WORKSPACE = 8192, TEXT_MOST = TEMPORARY_MOST + 32 };
 
 static char folder[TEMPORARY_MOST];
 static const char spd[] = "band:n=12,lower=2,values=spd";
@@ -29,9 +29,9 @@ struct fixture {
     char makes[ARGUMENTS]; /* what the call may put there that is nobody's but the caller's: l(ayout), c(ensus), ... */
     tulle_status status;
     union {
-        char bytes[ROOM];
+        char bytes[WORKSPACE];
         int64_t align;
-    } room[ARGUMENTS]; /* zeros, for what goes in and comes out */
+    } workspace[ARGUMENTS]; /* zeros, for what goes in and comes out */
     char path[TEXT_MOST];
     tulle_layout *layout[16];
     int layouts;
@@ -366,7 +366,7 @@ static tulle_array *an_array(struct fixture *f, int n, const char *function, con
         .first = csr.first,
         .count = csr.count,
         .ld = N,
-        .val = f->room[n].bytes};
+        .val = f->workspace[n].bytes};
     if (is(name, "C X out")) a->val = NULL;
     if (!sparse) return a;
     *a = (tulle_array){.storage = TULLE_STORAGE_CSR,
@@ -490,7 +490,7 @@ static tulle_gidx a_size(const char *name)
 
 /* ---- by type ---- */
 
-#define ZEROS(n) ((void *)f->room[n].bytes)
+#define ZEROS(n) ((void *)f->workspace[n].bytes)
 #define GOOD_int(n, name) an_int(function, name)
 #define GOOD_int64_t(n, name) an_int(function, name)
 #define GOOD_bool(n, name) 1
@@ -498,7 +498,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_gidx(n, name) a_size(name)
 #define GOOD_c_tulle_gidx_p(n, name) indices(function, ZEROS(n))
 #define GOOD_double(n, name) (strcmp(function, "tulle_multiply") == 0 && strcmp(name, "beta") == 0 ? 0.0 : 1.0)
-#define GOOD_size_t(n, name) (strcmp(name, "bytes") == 0 ? 8 : ROOM)
+#define GOOD_size_t(n, name) (strcmp(name, "bytes") == 0 ? 8 : WORKSPACE)
 #define GOOD_tulle_type(n, name) TULLE_F64
 #define GOOD_tulle_order(n, name) TULLE_ROW_MAJOR
 #define GOOD_tulle_op(n, name) TULLE_OP_N

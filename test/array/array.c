@@ -22,7 +22,7 @@ static tulle_status in_and_out(tulle_comm *comm, void *arg)
     (void)arg;
     int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
     tulle_status status = TULLE_OK;
-    static _Thread_local struct room room, target;
+    static _Thread_local struct workspace workspace, target;
     tulle_mat *A = NULL;
     tulle_array out = {.size = 0};
     for (int s = 0; s < SHAPES; s++)
@@ -30,7 +30,7 @@ static tulle_status in_and_out(tulle_comm *comm, void *arg)
             struct picture p;
             struct form form = form_of(f), wish = form_of((f * 7 + s) % FORMS);
             draw(&p, shapes[s][0], shapes[s][1], (uint64_t)s, form.storage == TULLE_STORAGE_DENSE && s % 2);
-            tulle_array in = part_of(&p, &form, rank, npes, &room);
+            tulle_array in = part_of(&p, &form, rank, npes, &workspace);
             TULLE_TRY(tulle_mat_from_array(comm, &in, &A));
             EXPECT(tulle_mat_kind(A) == (form.storage == TULLE_STORAGE_DENSE ? TULLE_DENSE : TULLE_CSR));
             int root = f % (npes + 1) == npes ? TULLE_AUTO : f % (npes + 1);
@@ -77,7 +77,7 @@ static tulle_status products(tulle_comm *comm, void *arg)
     (void)arg;
     int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
     tulle_status status = TULLE_OK;
-    static _Thread_local struct room room[3];
+    static _Thread_local struct workspace workspace[3];
     tulle_array C = {.size = 0};
     for (int f = 0; f < 4 * FORMS; f++) {
         struct form fa = form_of(f % FORMS), fb = form_of((f * 5 + f / FORMS) % FORMS),
@@ -96,13 +96,13 @@ static tulle_status products(tulle_comm *comm, void *arg)
         draw(&E, m, n, (uint64_t)f + 2000, 1);
         const int dense_c = fc.storage == TULLE_STORAGE_DENSE;
         double alpha = f % 4 ? 1 : -2, beta = dense_c && f % 2 ? 3 : 0;
-        tulle_array a = part_of(&A, &fa, rank, npes, &room[0]), b = part_of(&B, &fb, rank, npes, &room[1]);
+        tulle_array a = part_of(&A, &fa, rank, npes, &workspace[0]), b = part_of(&B, &fb, rank, npes, &workspace[1]);
         int given = dense_c && (beta != 0 || f % 4 == 2);
         if (given)
-            C = part_of(&E, &fc, rank, npes, &room[2]);
+            C = part_of(&E, &fc, rank, npes, &workspace[2]);
         else
             C = (tulle_array){.size = sizeof C, .storage = fc.storage, .order = fc.order};
-        if (given && beta == 0) memset(room[2].val, 0xff, sizeof room[2].val); /* NaN: not read */
+        if (given && beta == 0) memset(workspace[2].val, 0xff, sizeof workspace[2].val); /* NaN: not read */
         status = tulle_multiply(comm, op_a, op_b, alpha, &a, &b, beta, &C, NULL, NULL);
         if (dense_a && !dense_b && npes > 1) {
             EXPECT(status == TULLE_ERR_UNSUPPORTED);
@@ -195,7 +195,7 @@ static tulle_status solves(tulle_comm *comm, void *arg)
     (void)arg;
     int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
     tulle_status status = TULLE_OK;
-    static _Thread_local struct room room[3];
+    static _Thread_local struct workspace workspace[3];
     struct picture A = {.m = 20, .n = 20}, L = A, X = {.m = 20, .n = 2}, B = X;
     tulle_array x = {.size = 0};
     tulle_krylov_report report[2];
@@ -215,10 +215,11 @@ static tulle_status solves(tulle_comm *comm, void *arg)
         tulle_krylov_options krylov = {.tolerance = tolerance, .method = f % 2 ? TULLE_KRYLOV_GMRES : TULLE_KRYLOV_CG};
         tulle_solve_options options = {.krylov = &krylov, .precond = f % 5 ? TULLE_PRECOND_NONE : TULLE_PRECOND_JACOBI};
         multiply(&A, TULLE_OP_N, &X, TULLE_OP_N, 1, 0, &B);
-        tulle_array a = part_of(&A, &form, rank, npes, &room[0]), b = part_of(&B, &column, rank, npes, &room[1]);
-        x = f % 2 ? part_of(&X, &column, rank, npes, &room[2])
+        tulle_array a = part_of(&A, &form, rank, npes, &workspace[0]),
+                    b = part_of(&B, &column, rank, npes, &workspace[1]);
+        x = f % 2 ? part_of(&X, &column, rank, npes, &workspace[2])
                   : (tulle_array){.storage = TULLE_STORAGE_DENSE, .order = form.order};
-        if (f % 2) memset(room[2].val, 0, sizeof room[2].val);
+        if (f % 2) memset(workspace[2].val, 0, sizeof workspace[2].val);
         TULLE_TRY(tulle_solve(comm, &a, &b, &x, &options, report));
         EXPECT(report[0].stop == TULLE_STOP_CONVERGED && x.count * npes >= 20 - npes && x.n == 2);
         for (tulle_gidx i = 0; i < x.count; i++)
@@ -230,7 +231,7 @@ static tulle_status solves(tulle_comm *comm, void *arg)
         tulle_array_free(&x);
         /* triangular: of A's lower triangle, in place of B */
         multiply(&L, TULLE_OP_N, &X, TULLE_OP_N, 1, 0, &B);
-        b = part_of(&B, &column, rank, npes, &room[1]);
+        b = part_of(&B, &column, rank, npes, &workspace[1]);
         TULLE_TRY(tulle_solve_triangular(comm, &a, &b, &b, NULL));
         for (tulle_gidx i = 0; i < b.count; i++)
             for (int j = 0; j < 2; j++) {
@@ -244,7 +245,7 @@ static tulle_status solves(tulle_comm *comm, void *arg)
                 dense = {.order = TULLE_ROW_MAJOR};
     tulle_krylov_options brief = {.max_iterations = 1};
     tulle_solve_options options = {.krylov = &brief};
-    tulle_array a = part_of(&A, &csr, rank, npes, &room[0]), b = part_of(&B, &dense, rank, npes, &room[1]);
+    tulle_array a = part_of(&A, &csr, rank, npes, &workspace[0]), b = part_of(&B, &dense, rank, npes, &workspace[1]);
     x = (tulle_array){.storage = TULLE_STORAGE_DENSE};
     EXPECT(tulle_solve(comm, &a, &b, &x, &options, NULL) == TULLE_ERR_CONVERGENCE && x.val && x.owned);
 out:
@@ -258,7 +259,7 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     (void)arg;
     tulle_status status = TULLE_OK;
     int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
-    static _Thread_local struct room room;
+    static _Thread_local struct workspace workspace;
     struct picture p;
     struct form csr = {.storage = TULLE_STORAGE_CSR, .ptr_bytes = 8, .ind_bytes = 4};
     tulle_mat *A = NULL;
@@ -268,7 +269,7 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
             "bytes", "leading dimension", "no values", "storage"};
         struct form form = csr;
         if (fault == 7 || fault == 8) form.storage = TULLE_STORAGE_DENSE;
-        tulle_array a = part_of(&p, &form, rank, npes, &room);
+        tulle_array a = part_of(&p, &form, rank, npes, &workspace);
         if (fault == 0 && a.nnz) put_index(a.ind, 4, a.nnz - 1, 9);
         if (fault == 1 && a.count) put_index(a.ptr, 8, a.count, -1);
         if (fault == 2) a.ptr_bytes = 2;
@@ -286,7 +287,7 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
             goto out;
         }
     }
-    tulle_array a = part_of(&p, &csr, rank, npes, &room), C = {.storage = TULLE_STORAGE_DENSE}, wrong = a;
+    tulle_array a = part_of(&p, &csr, rank, npes, &workspace), C = {.storage = TULLE_STORAGE_DENSE}, wrong = a;
     EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
     C.storage = TULLE_STORAGE_CSR;
     EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 1, &C, NULL, NULL) == TULLE_ERR_ARG);

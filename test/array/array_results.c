@@ -37,7 +37,7 @@ static tulle_status one_result(tulle_comm *comm, enum call call, int n, tulle_ar
 {
     tulle_status status = TULLE_OK;
     const int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
-    static _Thread_local struct room room[2];
+    static _Thread_local struct workspace workspace[2];
     struct picture A, X, E;
     tulle_mat *M = NULL;
     draw_square(&A, n, call);
@@ -45,8 +45,8 @@ static tulle_status one_result(tulle_comm *comm, enum call call, int n, tulle_ar
     E = X;
     multiply(&A, TULLE_OP_N, &X, TULLE_OP_N, 1, 0, &E);
     const struct form *form_x = call == MULTIPLY_SPARSE ? &csr : &dense;
-    const tulle_array a = part_of(&A, &csr, rank, npes, &room[0]);
-    tulle_array x = part_of(call == SOLVE || call == SOLVE_TRIANGULAR ? &E : &X, form_x, rank, npes, &room[1]);
+    const tulle_array a = part_of(&A, &csr, rank, npes, &workspace[0]);
+    tulle_array x = part_of(call == SOLVE || call == SOLVE_TRIANGULAR ? &E : &X, form_x, rank, npes, &workspace[1]);
     switch (call) {
     case MULTIPLY_SPARSE:
     case MULTIPLY_DENSE:
@@ -100,12 +100,12 @@ static tulle_status again(tulle_comm *comm, void *arg)
             tulle_array_free(&C);
         }
     /* an owned result is updated in place, and may be the operand of what replaces it */
-    static _Thread_local struct room room[2];
+    static _Thread_local struct workspace workspace[2];
     struct picture A, E;
     const int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
     draw(&A, 7, 7, 3, 0);
     E = A;
-    tulle_array a = part_of(&A, &csr, rank, npes, &room[0]);
+    tulle_array a = part_of(&A, &csr, rank, npes, &workspace[0]);
     C = (tulle_array){.storage = TULLE_STORAGE_CSR};
     TULLE_TRY(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 0, &C, NULL, NULL));
     TULLE_TRY(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &C, &C, 0, &C, NULL, NULL));
@@ -117,7 +117,7 @@ static tulle_status again(tulle_comm *comm, void *arg)
     struct picture X, Y;
     draw(&X, 7, 2, 4, 1);
     Y = X;
-    tulle_array x = part_of(&X, &dense, rank, npes, &room[1]);
+    tulle_array x = part_of(&X, &dense, rank, npes, &workspace[1]);
     C = (tulle_array){.storage = TULLE_STORAGE_DENSE};
     TULLE_TRY(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &x, 0, &C, NULL, NULL));
     const void *before = C.val;
@@ -133,8 +133,8 @@ out:
 
 /* Everything that an overlap could be of: two arrays in one, and a matrix. */
 struct memory {
-    struct room a;
-    double w[6 * ROOM], before[6 * ROOM];
+    struct workspace a;
+    double w[6 * WORKSPACE], before[6 * WORKSPACE];
 };
 
 enum place { SAME, SHIFTED, INSIDE, COLUMNS, APART, OVER_VAL, OVER_IND, OVER_PTR };
@@ -185,7 +185,7 @@ static tulle_status try_overlap(tulle_comm *comm, const struct overlap *o)
     tulle_array b = tulle_array_dense(N, COLS, TULLE_ROW_MAJOR, 2 * COLS + (o->place == INSIDE), m.w, sizeof *m.w);
     b.first = N * rank / npes;
     b.count = N * (rank + 1) / npes - b.first;
-    for (int i = 0; i < 6 * ROOM; i++) m.w[i] = 7;
+    for (int i = 0; i < 6 * WORKSPACE; i++) m.w[i] = 7;
     for (tulle_gidx i = 0; i < b.count; i++)
         for (int j = 0; j < COLS; j++) m.w[i * b.ld + j] = in->at[(b.first + i) * COLS + j];
     tulle_array c = b;
@@ -202,7 +202,7 @@ static tulle_status try_overlap(tulle_comm *comm, const struct overlap *o)
     if (o->beta)
         for (tulle_gidx i = 0; i < N * COLS; i++) E.at[i] += 7;
     memcpy(m.before, m.w, sizeof m.w);
-    const struct room before = m.a;
+    const struct workspace before = m.a;
     tulle_status was;
     if (o->call == SOLVE)
         was = tulle_solve(comm, &a, &b, &c, NULL, NULL);
@@ -234,7 +234,7 @@ out:
 static tulle_status borrowed_twice(tulle_comm *comm)
 {
     tulle_status status = TULLE_OK;
-    static _Thread_local struct room room;
+    static _Thread_local struct workspace workspace;
     double w[40] = {0};
     struct picture A;
     tulle_mat *T = NULL, *B = NULL, *C = NULL;
@@ -242,7 +242,7 @@ static tulle_status borrowed_twice(tulle_comm *comm)
     tulle_trisolve *solver = NULL;
     tulle_stream *stream = NULL;
     draw_square(&A, 9, SOLVE_TRIANGULAR);
-    tulle_array a = part_of(&A, &csr, 0, 1, &room), b = tulle_array_dense(9, 1, TULLE_ROW_MAJOR, 1, w, 8), c = b;
+    tulle_array a = part_of(&A, &csr, 0, 1, &workspace), b = tulle_array_dense(9, 1, TULLE_ROW_MAJOR, 1, w, 8), c = b;
     c.val = w + 4;
     TULLE_TRY(tulle_mat_from_array(comm, &a, &T));
     TULLE_TRY(tulle_mat_from_array(comm, &b, &B));
@@ -269,11 +269,11 @@ static tulle_status on_operands(tulle_comm *comm, void *arg)
     for (size_t o = 0; o < sizeof overlaps / sizeof *overlaps; o++) TULLE_TRY(try_overlap(comm, &overlaps[o]));
     if (tulle_comm_size(comm) == 1) TULLE_TRY(borrowed_twice(comm));
     /* sparse arrays of the caller's, and another description of the library's */
-    static _Thread_local struct room room[2];
+    static _Thread_local struct workspace workspace[2];
     struct picture A;
     const int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
     draw(&A, 9, 9, 5, 1);
-    tulle_array a = part_of(&A, &csr, rank, npes, &room[0]), mine = part_of(&A, &csr, rank, npes, &room[1]),
+    tulle_array a = part_of(&A, &csr, rank, npes, &workspace[0]), mine = part_of(&A, &csr, rank, npes, &workspace[1]),
                 C = {.storage = TULLE_STORAGE_CSR};
     EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 0, &mine, NULL, NULL) == TULLE_ERR_ARG);
     EXPECT(strstr(tulle_error_message(), "a sparse result is allocated"));
@@ -319,7 +319,7 @@ static tulle_status forms(tulle_comm *comm, void *arg)
     (void)arg;
     tulle_status status = TULLE_OK;
     const int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm);
-    static _Thread_local struct room room;
+    static _Thread_local struct workspace workspace;
     tulle_mat *A = NULL;
     tulle_array out = {.storage = TULLE_STORAGE_DENSE};
     for (int f = 0; f < 12 * FORMS; f++) {
@@ -332,7 +332,7 @@ static tulle_status forms(tulle_comm *comm, void *arg)
             draw(&all, 11, 6, (uint64_t)f, 0), half = all;
         else
             draw_half(&all, &half, 11, symmetry, uplo);
-        tulle_array a = part_of(&half, &form, rank, npes, &room);
+        tulle_array a = part_of(&half, &form, rank, npes, &workspace);
         a.symmetry = symmetry;
         a.uplo = uplo;
         if (f / FORMS >= 6) count_from_one(&a);
@@ -357,7 +357,7 @@ static tulle_status contradictions(tulle_comm *comm, void *arg)
 {
     (void)arg;
     tulle_status status = TULLE_OK;
-    static _Thread_local struct room room;
+    static _Thread_local struct workspace workspace;
     static const char *const says[] = {"base = 1", "begin at 2", "nnz is", "nnz is", "descend", "descend", "uplo",
         "antisymmetric", "not square", "entries", "base", "entry"};
     struct picture p;
@@ -369,7 +369,7 @@ static tulle_status contradictions(tulle_comm *comm, void *arg)
         if (fault == 5) form.ptr_bytes = 8;
         struct picture square = p;
         if (fault == 8) square.n = 4;
-        tulle_array a = part_of(&square, &form, rank, npes, &room);
+        tulle_array a = part_of(&square, &form, rank, npes, &workspace);
         if (fault >= 6 && fault <= 8) a.symmetry = fault == 7 ? TULLE_SKEW : TULLE_SYMMETRIC;
         if (rank == npes - 1) {
             if (fault == 0) count_from_one(&a), a.base = 0;
@@ -386,7 +386,7 @@ static tulle_status contradictions(tulle_comm *comm, void *arg)
             for (struct picture half = p; 1;) {
                 for (int i = 0; i < 9; i++)
                     for (int j = i + 1; j < 9; j++) half.at[i * 9 + j] = 0;
-                a = part_of(&half, &form, rank, npes, &room);
+                a = part_of(&half, &form, rank, npes, &workspace);
                 a.symmetry = TULLE_SKEW;
                 break;
             }

@@ -70,12 +70,12 @@ static inline double value_at(const void *array, tulle_type type, int64_t at)
     return type == TULLE_F32 ? (double)((const float *)array)[at] : ((const double *)array)[at];
 }
 
-enum { ROOM = MOST * (MOST + 3) };
+enum { WORKSPACE = MOST * (MOST + 3) };
 
 /* Memory for one array, on a PE. */
-struct room {
-    int64_t ptr[MOST + 1], ind[ROOM], col[ROOM];
-    double val[ROOM];
+struct workspace {
+    int64_t ptr[MOST + 1], ind[WORKSPACE], col[WORKSPACE];
+    double val[WORKSPACE];
 };
 
 struct form {
@@ -87,11 +87,12 @@ struct form {
 };
 
 /* This PE's part of the picture, in that form. */
-static inline tulle_array part_of(const struct picture *p, const struct form *f, int rank, int npes, struct room *room)
+static inline tulle_array part_of(
+    const struct picture *p, const struct form *f, int rank, int npes, struct workspace *workspace)
 {
     const tulle_gidx lines = f->storage == TULLE_STORAGE_CSC ? p->n : p->m;
     tulle_gidx first = lines * rank / npes, count = lines * (rank + 1) / npes - first;
-    memset(room, 0x5a, sizeof *room);
+    memset(workspace, 0x5a, sizeof *workspace);
     tulle_array a = {.size = sizeof a,
         .storage = f->storage,
         .type = f->type,
@@ -102,7 +103,7 @@ static inline tulle_array part_of(const struct picture *p, const struct form *f,
         .ptr_bytes = f->ptr_bytes,
         .ind_bytes = f->ind_bytes,
         .order = f->order,
-        .val = room->val};
+        .val = workspace->val};
     if (f->storage == TULLE_STORAGE_DENSE) {
         a.ld = (f->order == TULLE_ROW_MAJOR ? p->n : count) + 3;
         for (tulle_gidx i = 0; i < count; i++)
@@ -112,11 +113,11 @@ static inline tulle_array part_of(const struct picture *p, const struct form *f,
         return a;
     }
     const int coo = f->storage == TULLE_STORAGE_COO, by_columns = f->storage == TULLE_STORAGE_CSC;
-    a.ind = room->ind;
+    a.ind = workspace->ind;
     if (coo)
-        a.col = room->col;
+        a.col = workspace->col;
     else
-        a.ptr = room->ptr;
+        a.ptr = workspace->ptr;
     for (tulle_gidx l = 0; l < count; l++) {
         if (!coo) put_index(a.ptr, a.ptr_bytes, l, a.nnz);
         const tulle_gidx width = by_columns ? p->m : p->n;

@@ -39,8 +39,9 @@ static const char unified[] =
 
 static void has(size_t bytes, const char *by, const char *what)
 {
-    const tulle__room room = tulle__memory_room(root);
-    ok(room.bytes == bytes && strstr(room.by, by), "%s: %zu bytes by %s, of %zu", what, room.bytes, room.by, bytes);
+    const tulle__headroom headroom = tulle__memory_headroom(root);
+    ok(headroom.bytes == bytes && strstr(headroom.by, by), "%s: %zu bytes by %s, of %zu", what, headroom.bytes,
+        headroom.by, bytes);
 }
 
 static void check_v2(void)
@@ -119,9 +120,9 @@ static void check_process(void)
         limit.rlim_cur = (rlim_t)1 << 47; /* sanitizers map a lot */
         if (limit.rlim_cur > before.rlim_max) continue;
         if ((i ? setrlimit(RLIMIT_AS, &limit) : setrlimit(RLIMIT_DATA, &limit)) != 0) continue;
-        const tulle__room room = tulle__mapping_room(root);
-        ok(room.bytes == ((size_t)1 << 47) - 1000 * 1024 && strstr(room.by, names[i]), "%zu bytes by %s", room.bytes,
-            room.by);
+        const tulle__headroom headroom = tulle__mapping_headroom(root);
+        ok(headroom.bytes == ((size_t)1 << 47) - 1000 * 1024 && strstr(headroom.by, names[i]), "%zu bytes by %s",
+            headroom.bytes, headroom.by);
         (void)(i ? setrlimit(RLIMIT_AS, &before) : setrlimit(RLIMIT_DATA, &before));
     }
 }

@@ -29,7 +29,7 @@ static tulle_status write_messages(tulle_comm *comm, int round, tulle__alltoallv
         for (int64_t w = 0; w < words;) { /* appends in pieces */
             int64_t piece = words - w < 7 ? words - w : 7;
             char *at;
-            tulle_status status = tulle__alltoallv_room(x, r, (size_t)piece * sizeof w, &at);
+            tulle_status status = tulle__alltoallv_reserve(x, r, (size_t)piece * sizeof w, &at);
             if (status != TULLE_OK) return status;
             for (int64_t p = 0; p < piece; p++, w++) {
                 int64_t word = message_word(round, comm->rank, r, w);

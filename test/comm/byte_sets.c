@@ -39,8 +39,8 @@ static int one_round(struct pair *p, uint64_t from, uint64_t to, int move, int a
     uint64_t overlap = 0;
     for (uint64_t i = from; i < to; i++) overlap += (uint64_t)p->flag[i];
     if (tulle__byte_set_overlap(&p->set, from, to) != overlap) return 0;
-    if (tulle__byte_set_room(&p->set, 2) != TULLE_OK) return 0;
-    if (tulle__byte_set_room(&p->other, p->set.n + 2) != TULLE_OK) return 0;
+    if (tulle__byte_set_reserve(&p->set, 2) != TULLE_OK) return 0;
+    if (tulle__byte_set_reserve(&p->other, p->set.n + 2) != TULLE_OK) return 0;
     if (move) {
         tulle__byte_set_remove(&p->other, from, to);
         memcpy(p->moved + from, p->flag + from, to - from);

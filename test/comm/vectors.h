@@ -140,15 +140,15 @@ static tulle_status get_in_groups(tulle_comm *comm, struct vectors *v, uint64_t 
     enum { GROUPS = TULLE__GROUPS - 1, TIMES = 6, N = 20, LISTS = GROUPS * TIMES };
     tulle_status status = TULLE_OK;
     int size = tulle_comm_size(comm);
-    size_t most = v->bytes * 4 / (LISTS * N) - 2, room = v->bytes * 4 / LISTS;
+    size_t most = v->bytes * 4 / (LISTS * N) - 2, capacity = v->bytes * 4 / LISTS;
     if (most > 300) most = 300;
     memset(v->local, VECTOR_GUARD, 4 * v->bytes);
     for (int list = 0; list < LISTS; list++) {
         tulle__range *range = v->range + list * N;
         for (int i = 0; i < N; i++) {
             size_t bytes = vector_draw(seed, most);
-            range[i] = (tulle__range){
-                vector_draw(seed, v->bytes - bytes), v->local + (size_t)list * room + (size_t)i * (most + 1), bytes};
+            range[i] = (tulle__range){vector_draw(seed, v->bytes - bytes),
+                v->local + (size_t)list * capacity + (size_t)i * (most + 1), bytes};
         }
         tulle__range given[N]; /* the list need not outlive the call */
         memcpy(given, range, sizeof given);

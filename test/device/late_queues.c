@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 4096, QUEUES = 1024 };
+enum { WORKSPACE = 4096, QUEUES = 1024 };
 
 /* A copy; or that another queue has come as far as `ticket`. */
 struct job {
@@ -29,7 +29,7 @@ struct queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t given, done;
-    struct job job[ROOM];
+    struct job job[WORKSPACE];
 };
 
 static struct queue *queues[QUEUES];
@@ -49,7 +49,7 @@ static void *work(void *arg)
     for (;;) {
         pthread_mutex_lock(&q->lock);
         while (q->done == q->given) pthread_cond_wait(&q->changed, &q->lock);
-        struct job job = q->job[q->done % ROOM];
+        struct job job = q->job[q->done % WORKSPACE];
         pthread_mutex_unlock(&q->lock);
         if (rand_r(&seed) % 4 == 0) usleep((unsigned)rand_r(&seed) % 300);
         if (job.other)
@@ -83,8 +83,8 @@ static struct queue *queue_of(int number)
 static void give(struct queue *q, struct job job)
 {
     pthread_mutex_lock(&q->lock);
-    while (q->given - q->done == ROOM) pthread_cond_wait(&q->changed, &q->lock);
-    q->job[q->given++ % ROOM] = job;
+    while (q->given - q->done == WORKSPACE) pthread_cond_wait(&q->changed, &q->lock);
+    q->job[q->given++ % WORKSPACE] = job;
     pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }

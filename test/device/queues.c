@@ -188,7 +188,7 @@ static void test_prepared(tulle__device *d)
         .m = 23, .n = 17, .cols = COLS, .block = 1, .type = TULLE_F64, .vectors = TULLE_F64, .slabs = 1};
     struct engines e = {.X = NULL};
     tulle__slab_task task = {.vectors = TULLE_F64, .cols = COLS};
-    tulle__device_buffer *room = NULL;
+    tulle__device_buffer *workspace = NULL;
     tulle__device_prepared *prepared = NULL;
     double X[17 * COLS], Y[23 * COLS];
     size_t bytes = 0;
@@ -199,8 +199,8 @@ static void test_prepared(tulle__device *d)
     task.X = (tulle__vectors){{e.X, 0}, COLS};
     task.Y = (tulle__vectors){{e.Y, 0}, COLS};
     if (status == TULLE_OK && d->ops->workspace) status = d->ops->workspace(d, &task, &bytes);
-    if (status == TULLE_OK && bytes) status = tulle__device_buffer_new(d, bytes, "a workspace", &room);
-    task.workspace.buffer = room;
+    if (status == TULLE_OK && bytes) status = tulle__device_buffer_new(d, bytes, "a workspace", &workspace);
+    task.workspace.buffer = workspace;
     ok(status == TULLE_OK, "a workspace of %zu bytes", bytes);
     d->ops->upload(e.kernels, &(tulle__device_place){e.ring[0], 0}, data, slab_bytes(&p, &task.A));
     if (d->ops->prepare) status = d->ops->prepare(e.kernels, &task, &prepared);
@@ -219,7 +219,7 @@ static void test_prepared(tulle__device *d)
     }
     ok(status == TULLE_OK && wrong == 0, "a prepared slab is multiplied again and again (%d wrong)", wrong);
     if (prepared) d->ops->forget(d, prepared);
-    tulle__device_buffer_free(d, room);
+    tulle__device_buffer_free(d, workspace);
     close_engines(d, &e);
     free(data);
 }

@@ -68,7 +68,7 @@ static void test_prepared_half(tulle__device *d)
     struct problem p = {.m = N, .n = N, .cols = COLS, .block = 1, .symmetric = 1, .unit = 1 / 3.};
     struct engines e = {.X = NULL};
     tulle__slab_task task = {.vectors = TULLE_F64, .cols = COLS};
-    tulle__device_buffer *room = NULL;
+    tulle__device_buffer *workspace = NULL;
     tulle__device_prepared *prepared = NULL;
     double X[N * COLS], Y[2][N * COLS];
     size_t bytes = 0;
@@ -80,8 +80,8 @@ static void test_prepared_half(tulle__device *d)
     task.X = (tulle__vectors){{e.X, 0}, COLS};
     task.Y = (tulle__vectors){{e.Y, 0}, COLS};
     if (status == TULLE_OK && d->ops->workspace) status = d->ops->workspace(d, &task, &bytes);
-    if (status == TULLE_OK && bytes) status = tulle__device_buffer_new(d, bytes, "a workspace", &room);
-    task.workspace.buffer = room;
+    if (status == TULLE_OK && bytes) status = tulle__device_buffer_new(d, bytes, "a workspace", &workspace);
+    task.workspace.buffer = workspace;
     d->ops->upload(e.kernels, &(tulle__device_place){e.ring[0], 0}, data, slab_bytes(&p, &task.A));
     d->ops->upload(e.kernels, &(tulle__device_place){e.X, 0}, memset(X, 0, sizeof X), sizeof X);
     if (status == TULLE_OK && d->ops->prepare) status = d->ops->prepare(e.kernels, &task, &prepared);
@@ -95,7 +95,7 @@ static void test_prepared_half(tulle__device *d)
             tulle__start_scale(d, e.kernels, &(tulle__device_scale){TULLE_F64, N, COLS, task.Y, 0});
             tulle__start_multiply(d, e.kernels, &task);
             d->ops->download(e.kernels, Y[k], &(tulle__device_place){e.Y, 0}, sizeof Y[k]);
-            task.workspace.buffer = room;
+            task.workspace.buffer = workspace;
         }
         status = d->ops->queue_wait(e.kernels);
         same += status == TULLE_OK && memcmp(Y[0], Y[1], sizeof Y[0]) == 0;
@@ -103,7 +103,7 @@ static void test_prepared_half(tulle__device *d)
     ok(same == TURNS, "it has the same bits prepared (%d of %d): %s", same, TURNS,
         status == TULLE_OK ? "ok" : tulle_error_message());
     if (prepared) d->ops->forget(d, prepared);
-    tulle__device_buffer_free(d, room);
+    tulle__device_buffer_free(d, workspace);
     close_engines(d, &e);
     free(data);
 }

@@ -121,7 +121,7 @@ static void compare(struct problem *p)
 
 /* ---- what a loop is chosen by: many rows, of one kind ---- */
 
-enum { MANY = 20000, LINE = 40, LONGEST = 40, ROOM = 8 * MANY };
+enum { MANY = 20000, LINE = 40, LONGEST = 40, WORKSPACE = 8 * MANY };
 
 enum shape { CHAINED, UNEVEN, LONG, SHAPES };
 static const struct {
@@ -133,8 +133,8 @@ struct many {
     tulle_type type;
     int upper, pivots;
     int64_t n, nnz, rowptr[MANY + 1];
-    int32_t colind[ROOM];
-    double val[ROOM], b[MANY], x[MANY];
+    int32_t colind[WORKSPACE];
+    double val[WORKSPACE], b[MANY], x[MANY];
 };
 
 static void add(struct many *m, int64_t i, int64_t j)

@@ -62,9 +62,9 @@ static struct csr make(
     tulle_type type, int64_t m, int64_t n, int most, int64_t band, uint64_t seed, int full, int backwards)
 {
     struct csr A = {.rowptr = calloc((size_t)m + 1, sizeof *A.rowptr)};
-    int64_t room = m * most + 1, at = 0;
-    A.colind = calloc((size_t)room, sizeof *A.colind);
-    A.val = calloc((size_t)room, sizeof(double));
+    int64_t capacity = m * most + 1, at = 0;
+    A.colind = calloc((size_t)capacity, sizeof *A.colind);
+    A.val = calloc((size_t)capacity, sizeof(double));
     for (int64_t r = 0; r < m; r++) {
         uint64_t some = tulle__random_at(seed, 1, (uint64_t)r);
         int64_t count = r % full == full - 1 ? most : (int64_t)(some % (uint64_t)(most + 1));

@@ -22,7 +22,7 @@ static void set_value(matrix *A, int64_t a, double value)
 }
 
 /* Columns of the first row of a stretch of which `room` lie beyond. Not always ascending. */
-static int choose_columns(enum kind kind, uint64_t seed, uint64_t stretch, int room, int32_t *column)
+static int choose_columns(enum kind kind, uint64_t seed, uint64_t stretch, int capacity, int32_t *column)
 {
     uint64_t r = tulle__random_at(seed, 1, stretch);
     int length = (int)(r % 40);
@@ -30,8 +30,8 @@ static int choose_columns(enum kind kind, uint64_t seed, uint64_t stretch, int r
     for (int e = 0, at = 0; e < length; e++) {
         uint64_t s = tulle__random_at(seed, 2 + stretch, (uint64_t)e);
         int runs = kind == RUNS_SHIFTED || (kind == MIXED && stretch % 2);
-        at = runs && s % 5 ? at + 1 : (int)((s >> 8) % (uint64_t)(COLUMNS - room));
-        column[e] = at = at < COLUMNS - room ? at : 0;
+        at = runs && s % 5 ? at + 1 : (int)((s >> 8) % (uint64_t)(COLUMNS - capacity));
+        column[e] = at = at < COLUMNS - capacity ? at : 0;
     }
     return length;
 }

@@ -118,7 +118,7 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__device_t
 }
 
 /* A product of so many empty rows wants more room of its own than is kept for that: it counts, or is refused. */
-static void test_rooms(const char *spec, tulle_status want)
+static void test_workspaces(const char *spec, tulle_status want)
 {
     enum { ROWS = 3500000 };
     tulle__device *device = NULL;
@@ -189,8 +189,8 @@ int main(void)
     test_context(0);
     test_code();
     test_choice();
-    test_rooms("cuda:mem=32M", TULLE_OK);
-    test_rooms("cuda:mem=16M", TULLE_ERR_LIMIT);
+    test_workspaces("cuda:mem=32M", TULLE_OK);
+    test_workspaces("cuda:mem=16M", TULLE_ERR_LIMIT);
     test_loss();
     return tap_done();
 }

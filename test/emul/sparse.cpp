@@ -60,28 +60,28 @@ bool aligned(const void *at, size_t to)
     return reinterpret_cast<uintptr_t>(at) % to == 0;
 }
 
-cusparseStatus_t prepare(cusparseHandle_t handle, cusparseSpMatDescr_t A, void *room)
+cusparseStatus_t prepare(cusparseHandle_t handle, cusparseSpMatDescr_t A, void *workspace)
 {
     if (enter("a preprocess of cuSPARSE", cudaErrorUnknown) != cudaSuccess) {
         cudaGetLastError();
         return CUSPARSE_STATUS_EXECUTION_FAILED;
     }
     if (A->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
-    cusparseStatus_t status = check_room(*A, room, device_of(handle->stream));
+    cusparseStatus_t status = check_workspace(*A, workspace, device_of(handle->stream));
     if (status != CUSPARSE_STATUS_SUCCESS) return status;
-    A->prepared = room;
-    enqueue(handle->stream, "a preprocess of cuSPARSE", [=]() { memcpy(room, &PREPARED, sizeof PREPARED); });
+    A->prepared = workspace;
+    enqueue(handle->stream, "a preprocess of cuSPARSE", [=]() { memcpy(workspace, &PREPARED, sizeof PREPARED); });
     return CUSPARSE_STATUS_SUCCESS;
 }
 
-cusparseStatus_t start(cusparseHandle_t handle, cusparseSpMatDescr_t A, const operands &o, void *room)
+cusparseStatus_t start(cusparseHandle_t handle, cusparseSpMatDescr_t A, const operands &o, void *workspace)
 {
     if (enter("a product of cuSPARSE", cudaErrorUnknown) != cudaSuccess) {
         cudaGetLastError();
         return CUSPARSE_STATUS_EXECUTION_FAILED;
     }
     if (A->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
-    cusparseStatus_t status = check_room(*A, room, device_of(handle->stream));
+    cusparseStatus_t status = check_workspace(*A, workspace, device_of(handle->stream));
     if (status != CUSPARSE_STATUS_SUCCESS) return status;
     size_t to = here().aligned ? size_t(VECTOR_ALIGNED) : size_of(A->type);
     int device = device_of(handle->stream);
@@ -95,10 +95,10 @@ cusparseStatus_t start(cusparseHandle_t handle, cusparseSpMatDescr_t A, const op
     double beta = A->type == CUDA_R_64F ? *static_cast<const double *>(o.beta) : *static_cast<const float *>(o.beta);
     enqueue(handle->stream, "a product of cuSPARSE", [=]() {
         uint64_t word = 0;
-        memcpy(&word, room, sizeof word);
-        if (copy.prepared && copy.prepared == room && word != PREPARED)
+        memcpy(&word, workspace, sizeof word);
+        if (copy.prepared && copy.prepared == workspace && word != PREPARED)
             complain("what a preprocess of cuSPARSE left in its buffer is not there any more");
-        if (copy.prepared != room) memset(room, 0x5a, room_of(copy));
+        if (copy.prepared != workspace) memset(workspace, 0x5a, capacity_of(copy));
         if (copy.type == CUDA_R_64F)
             multiply<double>(copy, static_cast<const double *>(o.X), o.line_x, o.step_x, o.cols,
                 static_cast<double *>(o.Y), o.ldy, alpha, beta);
@@ -236,7 +236,7 @@ cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t, cusparseOperation_t, 
     cusparseDnVecDescr_t, const void *, cusparseDnVecDescr_t, cudaDataType, cusparseSpMVAlg_t, size_t *bytes)
 {
     if (refuses(*A, true, false, false)) return refuse();
-    *bytes = room_of(*A);
+    *bytes = capacity_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
 
@@ -245,7 +245,7 @@ cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, 
     size_t *bytes)
 {
     if (refuses(*A, false, of_x == CUSPARSE_OPERATION_TRANSPOSE, false)) return refuse();
-    *bytes = room_of(*A);
+    *bytes = capacity_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
 

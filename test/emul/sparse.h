@@ -33,7 +33,7 @@ struct cusparseDnMatDescr {
 
 namespace emul
 {
-enum { ALIVE = 0x11117, ROOM_ALIGNED = 128 };
+enum { ALIVE = 0x11117, WORKSPACE_ALIGNED = 128 };
 
 inline size_t size_of(cudaDataType type)
 {
@@ -41,15 +41,15 @@ inline size_t size_of(cudaDataType type)
 }
 
 /* Bytes that any operation with the matrix asks for. */
-inline size_t room_of(const cusparseSpMatDescr &A)
+inline size_t capacity_of(const cusparseSpMatDescr &A)
 {
     return static_cast<size_t>(256 + 8 * A.rows + A.nnz / 2);
 }
 
 /* A buffer on the device of the stream, aligned, of the size that was asked for. */
-inline cusparseStatus_t check_room(const cusparseSpMatDescr &A, const void *room, int device)
+inline cusparseStatus_t check_workspace(const cusparseSpMatDescr &A, const void *workspace, int device)
 {
-    if (reinterpret_cast<uintptr_t>(room) % ROOM_ALIGNED == 0 && on_device(room, room_of(A), device))
+    if (reinterpret_cast<uintptr_t>(workspace) % WORKSPACE_ALIGNED == 0 && on_device(workspace, capacity_of(A), device))
         return CUSPARSE_STATUS_SUCCESS;
     complain("cuSPARSE was given a buffer that is not its");
     return CUSPARSE_STATUS_INVALID_VALUE;

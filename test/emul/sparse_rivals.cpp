@@ -13,10 +13,10 @@ struct cusparseSpGEMMDescr {
     std::vector<double> val;
 };
 struct cusparseSpSVDescr {
-    void *room = nullptr; /* of the analysis */
+    void *workspace = nullptr; /* of the analysis */
 };
 struct cusparseSpSMDescr {
-    void *room = nullptr;
+    void *workspace = nullptr;
 };
 
 namespace
@@ -64,17 +64,17 @@ cusparseStatus_t buffer_of(cusparseHandle_t handle, cusparseSpMatDescr_t A, cusp
     if (!in_order) complain("SpGEMM's calls are not in order");
     if (A->alive != ALIVE || !in_order || !work) return CUSPARSE_STATUS_INVALID_VALUE;
     if (!buffer) {
-        *bytes = room_of(*A);
+        *bytes = capacity_of(*A);
         return CUSPARSE_STATUS_SUCCESS;
     }
-    return check_room(*A, buffer, device_of(handle->stream));
+    return check_workspace(*A, buffer, device_of(handle->stream));
 }
 
 template <typename D> cusparseStatus_t analyse(cusparseHandle_t handle, cusparseSpMatDescr_t A, D work, void *buffer)
 {
     if (A->alive != ALIVE || A->attributes != BOTH) return CUSPARSE_STATUS_INVALID_VALUE;
-    cusparseStatus_t status = check_room(*A, buffer, device_of(handle->stream));
-    if (status == CUSPARSE_STATUS_SUCCESS) work->room = buffer;
+    cusparseStatus_t status = check_workspace(*A, buffer, device_of(handle->stream));
+    if (status == CUSPARSE_STATUS_SUCCESS) work->workspace = buffer;
     return status;
 }
 
@@ -99,8 +99,8 @@ template <typename D>
 cusparseStatus_t start_solve(
     cusparseHandle_t handle, cusparseSpMatDescr_t A, D work, const void *B, void *X, int64_t cols)
 {
-    if (!work->room) complain("a solve of cuSPARSE without its analysis");
-    if (A->alive != ALIVE || !work->room) return CUSPARSE_STATUS_INVALID_VALUE;
+    if (!work->workspace) complain("a solve of cuSPARSE without its analysis");
+    if (A->alive != ALIVE || !work->workspace) return CUSPARSE_STATUS_INVALID_VALUE;
     cusparseSpMatDescr copy = *A;
     enqueue(handle->stream, "a solve of cuSPARSE", [=]() {
         if (copy.type == CUDA_R_64F)
@@ -177,7 +177,7 @@ cusparseStatus_t cusparseSpGEMM_estimateMemory(cusparseHandle_t handle, cusparse
     if (alg == CUSPARSE_SPGEMM_ALG1 || !(chunk > 0 && chunk <= 1)) return CUSPARSE_STATUS_NOT_SUPPORTED;
     cusparseStatus_t status = buffer_of(handle, A, work, work->step == work->ESTIMATED, bytes, buffer);
     if (status == CUSPARSE_STATUS_SUCCESS && buffer) {
-        *bytes_of_compute = room_of(*A);
+        *bytes_of_compute = capacity_of(*A);
         work->step = work->BOUNDED;
     }
     return status;
@@ -231,7 +231,7 @@ cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t work)
 cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void *, cusparseSpMatDescr_t A,
     cusparseDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, cusparseSpSVAlg_t, cusparseSpSVDescr_t, size_t *bytes)
 {
-    *bytes = room_of(*A);
+    *bytes = capacity_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
 
@@ -262,7 +262,7 @@ cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t, cusparseOperation_t, 
     cusparseSpMatDescr_t A, cusparseDnMatDescr_t, cusparseDnMatDescr_t, cudaDataType, cusparseSpSMAlg_t,
     cusparseSpSMDescr_t, size_t *bytes)
 {
-    *bytes = room_of(*A);
+    *bytes = capacity_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
 

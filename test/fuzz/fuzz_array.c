@@ -41,7 +41,7 @@ static int64_t sum(int64_t a, int64_t b)
 /* ---- memory ---- */
 
 /* `size` bytes that end at a page without access. */
-static void *room(int which, size_t size)
+static void *workspace(int which, size_t size)
 {
     static char *arena[2 * ARRAYS + 1];
     if (!arena[which]) {
@@ -54,7 +54,7 @@ static void *room(int which, size_t size)
 /* count * size bytes, or NULL if the description is of more than the arena has. */
 static void *described(int which, int64_t count, int64_t size)
 {
-    return count < 0 || count > ARENA / 8 || size > 8 ? NULL : room(which, (size_t)(count * size));
+    return count < 0 || count > ARENA / 8 || size > 8 ? NULL : workspace(which, (size_t)(count * size));
 }
 
 static int64_t index_at(const void *array, int bytes, int64_t at)
@@ -138,7 +138,7 @@ static void draw_sparse(struct bytes *b, tulle_array *a, int which)
         for (int64_t l = 0; l < lines; l++) ends[l + 1] = sum(ends[l], number(b, 4));
         a->nnz = (int64_t)((uint64_t)ends[lines] - (uint64_t)base);
         a->nnz = next(b) < 250 ? a->nnz : number(b, ENTRIES);
-        a->ptr = room(which, (size_t)((lines + 1) * a->ptr_bytes));
+        a->ptr = workspace(which, (size_t)((lines + 1) * a->ptr_bytes));
         for (int64_t l = 0; l <= lines; l++) set_index(a->ptr, a->ptr_bytes, l, ends[l]);
     }
     if (a->nnz < 0 || a->nnz > ARENA / 8) return;

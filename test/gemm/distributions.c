@@ -27,7 +27,7 @@ static int draw(uint64_t *state, int low, int high)
     return low + (int)(next_random(state) % (uint64_t)(high - low + 1));
 }
 
-enum { RANKS = 8, ROOM = 4 };
+enum { RANKS = 8, WORKSPACE = 4 };
 
 /* A distributed matrix, whole and as the own array: elements that no part contains stay. */
 struct dist {
@@ -121,7 +121,7 @@ static void scatter(struct dist *d, int me)
 /* True if the array holds the own elements of `whole`, and 99 in all other places. */
 static int holds(const struct dist *d, int me)
 {
-    int64_t own = 0, others = 0, room = d->ld * (d->cols + 1);
+    int64_t own = 0, others = 0, capacity = d->ld * (d->cols + 1);
     for (int64_t i = 0; i < d->x.m; i++)
         for (int64_t j = 0; j < d->x.n; j++) {
             int64_t at = place_of(d, me, i, j);
@@ -131,7 +131,7 @@ static int holds(const struct dist *d, int me)
             if (get(d->own, d->type, at) != expected && !(isnan(get(d->own, d->type, at)) && isnan(expected))) return 0;
         }
     if (own != tulle_cyclic_local_rows(&d->x, me) * d->cols) return 0;
-    for (int64_t e = 0; e < room; e++) {
+    for (int64_t e = 0; e < capacity; e++) {
         int64_t r = e % d->ld, c = e / d->ld;
         if (r >= tulle_cyclic_local_rows(&d->x, me) || c >= d->cols) others += get(d->own, d->type, e) != 99;
     }

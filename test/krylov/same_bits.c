@@ -177,7 +177,7 @@ static tulle_status run(tulle_comm *comm, void *arg)
         options.tolerance = 1e-14;
         options.restart = options.method == TULLE_KRYLOV_GMRES ? 5 : 0;
         options.history = mine.history[m];
-        options.history_room = STEPS;
+        options.history_capacity = STEPS;
         tulle_status met = tulle_krylov_solve(&op, NULL, B, X, &options, NULL);
         if (met != TULLE_ERR_CONVERGENCE) TULLE_TRY(met == TULLE_OK ? TULLE_ERR_CHECK : met);
     }

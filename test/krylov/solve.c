@@ -78,7 +78,7 @@ out:
 }
 
 static tulle_status check_report(const struct cases *c, const tulle_krylov_report *report, const struct told *told,
-    int leads, const double *history, int64_t room)
+    int leads, const double *history, int64_t capacity)
 {
     tulle_status status = TULLE_OK;
     int64_t steps = 0;
@@ -105,8 +105,8 @@ static tulle_status check_report(const struct cases *c, const tulle_krylov_repor
     }
     if (leads) EXPECT(told->steps == steps && !told->bad);
     if (leads && c->cols) EXPECT(told->first_column == report[0].iterations);
-    for (int64_t k = 0; c->cols && k < room && k <= report[0].iterations; k++) EXPECT(history[k] >= 0);
-    if (c->cols && report[0].iterations < room) EXPECT(history[report[0].iterations] == report[0].residual);
+    for (int64_t k = 0; c->cols && k < capacity && k <= report[0].iterations; k++) EXPECT(history[k] >= 0);
+    if (c->cols && report[0].iterations < capacity) EXPECT(history[report[0].iterations] == report[0].residual);
     leads &= told->has_top && c->cols;
     if (leads && c->method != TULLE_KRYLOV_GMRES) EXPECT(told->cycles == report[0].iterations);
     if (leads && c->method == TULLE_KRYLOV_GMRES) /* a product more in each cycle */
@@ -117,7 +117,7 @@ out:
 
 static tulle_status run_case(tulle_comm *comm, void *arg)
 {
-    enum { ROOM = 100, COLS = 8 };
+    enum { WORKSPACE = 100, COLS = 8 };
     const struct cases *c = arg;
     tulle_status status;
     tulle_layout *lb = NULL, *lx = NULL;
@@ -127,7 +127,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_precond_options precond = {0};
     tulle_krylov_report report[COLS];
     struct told told = {.type = c->type};
-    double history[ROOM], error = 0;
+    double history[WORKSPACE], error = 0;
     tulle_order order = c->col_major ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
     options.method = c->method;
     options.tolerance = c->tolerance;
@@ -136,7 +136,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     options.watch = watch;
     options.arg = &told;
     options.history = history;
-    options.history_room = ROOM;
+    options.history_capacity = WORKSPACE;
     if (c->precond == TULLE_PRECOND_BLOCK_JACOBI) precond.block = c->block;
     TULLE_TRY(make_layout(comm, c->n, c->cols, c->tiles_b, 1, &lb));
     TULLE_TRY(make_layout(comm, c->n, c->cols, c->tiles_x, 1, &lx));
@@ -149,7 +149,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     told.has_top = tulle_layout_row_cut(op.layout)[1] > 0 && tulle_layout_owner(op.layout, 0, 0) == 0;
     TULLE_TRY(tulle_precond_new(A, c->precond, &precond, &M));
     TULLE_TRY(tulle_krylov_solve(&op, &M, c->same ? X : B, X, &options, report));
-    TULLE_TRY(check_report(c, report, &told, tulle_comm_rank(comm) == 0, history, ROOM));
+    TULLE_TRY(check_report(c, report, &told, tulle_comm_rank(comm) == 0, history, WORKSPACE));
     TULLE_TRY(tulle_krylov_check(A, B, X, &options, &error));
     EXPECT(error <= 1);
     TULLE_TRY(compare(c, X, tulle_comm_rank(comm) == 0 ? &told : NULL));

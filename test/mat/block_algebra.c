@@ -30,15 +30,15 @@ static uint64_t drawn(uint64_t seed, uint64_t what, tulle_gidx x)
 }
 
 /* Blocks of 1 to 4, or of `size`. */
-static tulle_block_cuts cuts_of(uint64_t seed, tulle_gidx n, tulle_gidx size, tulle_gidx *room)
+static tulle_block_cuts cuts_of(uint64_t seed, tulle_gidx n, tulle_gidx size, tulle_gidx *workspace)
 {
     tulle_gidx count = 0;
-    room[0] = 0;
-    while (room[count] < n) {
-        const tulle_gidx next = room[count] + (size ? size : 1 + (tulle_gidx)(drawn(seed, 3, count) % 4));
-        room[++count] = next < n ? next : n;
+    workspace[0] = 0;
+    while (workspace[count] < n) {
+        const tulle_gidx next = workspace[count] + (size ? size : 1 + (tulle_gidx)(drawn(seed, 3, count) % 4));
+        workspace[++count] = next < n ? next : n;
     }
-    return (tulle_block_cuts){count, room};
+    return (tulle_block_cuts){count, workspace};
 }
 
 /* Tiles and owners depend on the seed. */
@@ -167,7 +167,7 @@ struct setting {
 
 /* Cuts of one seed, layouts of two. */
 struct fixture {
-    tulle_gidx room[4][MOST + 1];
+    tulle_gidx workspace[4][MOST + 1];
     tulle_block_cuts rows, cols, other_rows, other_cols;
     tulle_layout *layout, *moved, *other;
     struct plain a, b;
@@ -179,10 +179,10 @@ static tulle_status set_up(const struct setting *s, struct fixture *f)
     tulle_status status;
     const tulle_kind kind = s->size ? TULLE_BSR : TULLE_VBSR;
     *f = (struct fixture){.A = NULL};
-    f->rows = cuts_of(s->seed, s->m, s->size, f->room[0]);
-    f->cols = s->m == s->n ? f->rows : cuts_of(s->seed + 1, s->n, s->size, f->room[1]);
-    f->other_rows = cuts_of(s->seed + 2, s->m, 0, f->room[2]);
-    f->other_cols = cuts_of(s->seed + 3, s->n, 0, f->room[3]);
+    f->rows = cuts_of(s->seed, s->m, s->size, f->workspace[0]);
+    f->cols = s->m == s->n ? f->rows : cuts_of(s->seed + 1, s->n, s->size, f->workspace[1]);
+    f->other_rows = cuts_of(s->seed + 2, s->m, 0, f->workspace[2]);
+    f->other_cols = cuts_of(s->seed + 3, s->n, 0, f->workspace[3]);
     TULLE_TRY(layout_of(s->comm, s->seed, f->rows, f->cols, &f->layout));
     TULLE_TRY(layout_of(s->comm, s->seed + 5, f->rows, f->cols, &f->moved));
     TULLE_TRY(layout_of(s->comm, s->seed + 7, f->other_rows, f->other_cols, &f->other));

@@ -27,15 +27,15 @@ struct setting {
     const char *folder;
 };
 
-static tulle_block_cuts cuts_of(uint64_t seed, tulle_gidx n, tulle_gidx *room)
+static tulle_block_cuts cuts_of(uint64_t seed, tulle_gidx n, tulle_gidx *workspace)
 {
     tulle_gidx count = 0;
-    room[0] = 0;
-    while (room[count] < n) {
-        const tulle_gidx next = room[count] + 1 + (tulle_gidx)(tulle__random_at(seed, 3, (uint64_t)count) % 5);
-        room[++count] = next < n ? next : n;
+    workspace[0] = 0;
+    while (workspace[count] < n) {
+        const tulle_gidx next = workspace[count] + 1 + (tulle_gidx)(tulle__random_at(seed, 3, (uint64_t)count) % 5);
+        workspace[++count] = next < n ? next : n;
     }
-    return (tulle_block_cuts){count, room};
+    return (tulle_block_cuts){count, workspace};
 }
 
 static tulle_status layout_of(tulle_comm *comm, int rows, int cols, tulle_block_cuts cuts, tulle_layout **layout)
@@ -270,8 +270,8 @@ out:
 static tulle_status body_halves(tulle_comm *comm, void *arg)
 {
     const struct setting *s = arg;
-    tulle_gidx room[MOST + 1];
-    const tulle_block_cuts cuts = cuts_of(s->seed, s->n, room);
+    tulle_gidx workspace[MOST + 1];
+    const tulle_block_cuts cuts = cuts_of(s->seed, s->n, workspace);
     tulle_layout *l = NULL, *square = NULL, *other = NULL, *oblong = NULL;
     tulle_mat *A = NULL, *B = NULL, *a = NULL, *b = NULL, *N = NULL;
     tulle_status status;

@@ -336,7 +336,7 @@ static tulle_status test_iterations(tulle_comm *comm, void *arg)
             .filter = filtered ? 1e-7 : 0,
             .order = k / 2 % 5 == 4 ? 5 : 0,
             .history = history,
-            .history_room = 60};
+            .history_capacity = 60};
         TULLE_TRY(build(comm, hamiltonian, TULLE_F64, k % 3, BLOCKS, &H));
         if (with_S) TULLE_TRY(build(comm, overlap, TULLE_F64, k % 3, BLOCKS, &S));
         status = counts ? tulle_density_of_electrons(H, S, 4 * BLOCKS, &options, &D, &report)

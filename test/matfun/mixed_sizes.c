@@ -10,7 +10,7 @@
 #include "functions.h"
 #include "tap.h"
 
-enum { LARGE = 540, SMALL = 40, ROOM = 620 };
+enum { LARGE = 540, SMALL = 40, WORKSPACE = 620 };
 
 struct mix {
     int blocks, large; /* the first blocks are large */
@@ -170,7 +170,7 @@ static tulle_status test_memory(tulle_comm *comm, void *arg)
     tulle_matfun_report report;
     struct mix m;
     const tulle_function f = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
-    mix_init(&m, 2, ROOM);
+    mix_init(&m, 2, WORKSPACE);
     TULLE_TRY(build(comm, &m, &A));
     TULLE_TRY(evaluate(A, &f, NULL, 0, 1e-10, &F, &report));
     TULLE_TRY(compare(&m, F, f_sign, worst));

@@ -138,7 +138,7 @@ static tulle_status test_orders(tulle_comm *comm, void *arg)
     for (int order = 2; order <= 7; order++) {
         tulle_matfun_iteration history[STEPS] = {{.residual = -1}};
         tulle_matfun_options options = {
-            .method = TULLE_MATFUN_NEWTON_SCHULZ, .order = order, .history = history, .history_room = STEPS};
+            .method = TULLE_MATFUN_NEWTON_SCHULZ, .order = order, .history = history, .history_capacity = STEPS};
         TULLE_TRY(function_of(A, "sign:mu=0.1", &options, &F, &report));
         TULLE_TRY(difference(&p, F, x, f_sign, &error));
         EXPECT(error <= 1e-10);

@@ -39,17 +39,17 @@ static tulle_machine machine_of(const struct run *run)
     return machine;
 }
 
-static tulle_status cuts_of(tulle_gidx n, const struct run *run, tulle_block_cuts *cuts, tulle_gidx **room)
+static tulle_status cuts_of(tulle_gidx n, const struct run *run, tulle_block_cuts *cuts, tulle_gidx **workspace)
 {
     tulle_gidx count = 0;
-    tulle_status status = tulle__alloc((size_t)n + 1, sizeof **room, "cuts", room);
+    tulle_status status = tulle__alloc((size_t)n + 1, sizeof **workspace, "cuts", workspace);
     if (status != TULLE_OK) return status;
-    (*room)[0] = 0;
-    for (; (*room)[count] < n; count++) {
-        const tulle_gidx end = (*room)[count] + run->sizes[count % 2];
-        (*room)[count + 1] = end < n ? end : n;
+    (*workspace)[0] = 0;
+    for (; (*workspace)[count] < n; count++) {
+        const tulle_gidx end = (*workspace)[count] + run->sizes[count % 2];
+        (*workspace)[count + 1] = end < n ? end : n;
     }
-    *cuts = (tulle_block_cuts){count, *room};
+    *cuts = (tulle_block_cuts){count, *workspace};
     return TULLE_OK;
 }
 
@@ -111,7 +111,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat *rows = NULL, *A = NULL, *B = NULL, *all = NULL;
     tulle_counts *counts = NULL;
     tulle_block_cuts cuts;
-    tulle_gidx *room = NULL;
+    tulle_gidx *workspace = NULL;
     TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
     const product_grid grid = {.m = tulle_mat_rows(rows),
         .k = tulle_mat_rows(rows),
@@ -119,7 +119,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .rows = run->rows,
         .cols = run->cols,
         .tiles = run->tiles};
-    TULLE_TRY(cuts_of(grid.m, run, &cuts, &room));
+    TULLE_TRY(cuts_of(grid.m, run, &cuts, &workspace));
     TULLE_TRY(grid_layouts(&grid, even));
     for (int x = 0; x < 3; x++) TULLE_TRY(tulle_layout_in_blocks(even[x], &cuts, &cuts, &l[x]));
     /* needed values are exact where no PEs share the rows of a tile */
@@ -163,7 +163,7 @@ out:
     }
     tulle_layout_free(whole);
     tulle_layout_free(single);
-    tulle__free(room);
+    tulle__free(workspace);
     return status;
 }
 

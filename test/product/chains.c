@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "tap.h"
 
-enum { MOST = 9, ROOM = MOST * MOST * MOST * (MOST + 3) };
+enum { MOST = 9, WORKSPACE = MOST * MOST * MOST * (MOST + 3) };
 
 /* Draws from [0, below). */
 static int next_random(uint64_t *seed, int below)
@@ -19,7 +19,7 @@ static int next_random(uint64_t *seed, int below)
 }
 
 struct list {
-    int n, entry[ROOM]; /* i, j, nk and the k of each chain */
+    int n, entry[WORKSPACE]; /* i, j, nk and the k of each chain */
 };
 
 static void add(struct list *list, int i, int j, int nk, const int *k)

@@ -25,11 +25,11 @@ static inline int draw(int low, int high)
     return low + (int)((state >> 11) % (uint64_t)(high - low + 1));
 }
 
-static inline void *room_of(size_t count, size_t size)
+static inline void *buffer_of(size_t count, size_t size)
 {
-    void *room = calloc(count + 1, size);
-    if (!room) MPI_Abort(MPI_COMM_WORLD, 1);
-    return room;
+    void *workspace = calloc(count + 1, size);
+    if (!workspace) MPI_Abort(MPI_COMM_WORLD, 1);
+    return workspace;
 }
 
 /* The local place of element (i, j) of a matrix with descriptor d at (p, q) of a P x Q grid, or -1. */

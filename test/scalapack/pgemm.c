@@ -21,9 +21,9 @@ void psgemm_(const char *transa, const char *transb, const int *m, const int *n,
     const int *descb, const float *beta, float *C, const int *ic, const int *jc, const int *descc);
 
 struct matrix {
-    int d[9], rows, cols, room; /* descriptor; local rows and columns; elements of the arrays */
-    int i, j;                   /* where the part begins, from 1 */
-    double *whole;              /* column-major, d[2] x d[3] */
+    int d[9], rows, cols, capacity; /* descriptor; local rows and columns; elements of the arrays */
+    int i, j;                       /* where the part begins, from 1 */
+    double *whole;                  /* column-major, d[2] x d[3] */
     double *f64, *f64_peer;
     float *f32, *f32_peer;
 };
@@ -39,12 +39,12 @@ static struct matrix make(int context, int m, int n, int salt)
     x.rows = numroc_(&x.d[2], &x.d[4], &p, &x.d[6], &P);
     x.cols = numroc_(&x.d[3], &x.d[5], &q, &x.d[7], &Q);
     x.d[8] = x.rows + p % 2 + 1;
-    x.room = x.d[8] * x.cols;
-    x.whole = room_of((size_t)x.d[2] * (size_t)x.d[3], sizeof *x.whole);
-    x.f64 = room_of((size_t)x.room, sizeof *x.f64);
-    x.f64_peer = room_of((size_t)x.room, sizeof *x.f64);
-    x.f32 = room_of((size_t)x.room, sizeof *x.f32);
-    x.f32_peer = room_of((size_t)x.room, sizeof *x.f32);
+    x.capacity = x.d[8] * x.cols;
+    x.whole = buffer_of((size_t)x.d[2] * (size_t)x.d[3], sizeof *x.whole);
+    x.f64 = buffer_of((size_t)x.capacity, sizeof *x.f64);
+    x.f64_peer = buffer_of((size_t)x.capacity, sizeof *x.f64);
+    x.f32 = buffer_of((size_t)x.capacity, sizeof *x.f32);
+    x.f32_peer = buffer_of((size_t)x.capacity, sizeof *x.f32);
     for (int j = 0; j < x.d[3]; j++)
         for (int i = 0; i < x.d[2]; i++) {
             double value = (i * 7 + j * 13 + i * j + salt) % 17 - 8;
@@ -114,7 +114,7 @@ static int product(int context, int round)
             &beta32, c.f32, &c.i, &c.j, c.d);
     }
     plain(&a, ta >= 2, &b, tb >= 2, &c, m, n, k, alpha, beta);
-    for (int e = 0; e < c.room; e++) good &= c.f64[e] == c.f64_peer[e] && c.f32[e] == c.f32_peer[e];
+    for (int e = 0; e < c.capacity; e++) good &= c.f64[e] == c.f64_peer[e] && c.f32[e] == c.f32_peer[e];
     for (int j = 0; j < c.d[3]; j++)
         for (int i = 0; i < c.d[2]; i++)
             if ((at = place_of(c.d, P, Q, p, q, i, j)) >= 0) good &= c.f64[at] == c.whole[j * c.d[2] + i];
@@ -133,7 +133,7 @@ static int nans(int context)
     int P, Q, p, q, at, good = 1, n = 9;
     Cblacs_gridinfo(context, &P, &Q, &p, &q);
     struct matrix a = make(context, n, n, 1), b = make(context, n, n, 2), c = make(context, n, n, 3);
-    for (int e = 0; e < c.room; e++) c.f64[e] = NAN;
+    for (int e = 0; e < c.capacity; e++) c.f64[e] = NAN;
     if ((at = place_of(a.d, P, Q, p, q, a.i - 1 + 4, a.j - 1 + 2)) >= 0) a.f64[at] = NAN;
     good &= tulle_pdgemm('N', 'N', n, n, n, 1, a.f64, a.i, a.j, a.d, b.f64, b.i, b.j, b.d, 0, c.f64, c.i, c.j, c.d) ==
             TULLE_OK;
@@ -179,7 +179,7 @@ static void refusals(int context)
         tulle_status status = tulle_pdgemm(
             trans[0], trans[1], m[0], m[1], m[2], 1, A, a.i, a.j, a.d, b.f64, b.i, b.j, b.d, 0, c.f64, c.i, c.j, c.d);
         int good = status == TULLE_ERR_ARG && strstr(tulle_error_message(), says[wrong]);
-        for (int e = 0; e < c.room; e++) good &= c.f64[e] == c.f64_peer[e];
+        for (int e = 0; e < c.capacity; e++) good &= c.f64[e] == c.f64_peer[e];
         ok(same_everywhere(good), "refused: %s", tulle_error_message());
         drop(&a);
         drop(&b);

@@ -20,7 +20,7 @@ void psgemr2d_(const int *m, const int *n, const float *A, const int *ia, const 
 struct matrix {
     int context, P, Q, p, q; /* context = -1: this process is not in the grid, of P x Q processes */
     int d[9], i, j;          /* descriptor; where the part begins, from 1 */
-    int room;                /* elements of the arrays */
+    int capacity;            /* elements of the arrays */
     double *f64, *f64_peer;
     float *f32, *f32_peer;
 };
@@ -41,13 +41,13 @@ static struct matrix make(int size, int P, int Q, int turned, int m, int n, int 
     memcpy(x.d, d, sizeof d);
     if (x.p >= 0) {
         x.d[8] = numroc_(&x.d[2], &x.d[4], &x.p, &x.d[6], &P) + x.p % 2 + 1;
-        x.room = x.d[8] * numroc_(&x.d[3], &x.d[5], &x.q, &x.d[7], &Q);
+        x.capacity = x.d[8] * numroc_(&x.d[3], &x.d[5], &x.q, &x.d[7], &Q);
     } else
         memset(&x.d[2], 0x55, 7 * sizeof *x.d); /* must not be read */
-    x.f64 = room_of((size_t)x.room, sizeof *x.f64);
-    x.f64_peer = room_of((size_t)x.room, sizeof *x.f64);
-    x.f32 = room_of((size_t)x.room, sizeof *x.f32);
-    x.f32_peer = room_of((size_t)x.room, sizeof *x.f32);
+    x.f64 = buffer_of((size_t)x.capacity, sizeof *x.f64);
+    x.f64_peer = buffer_of((size_t)x.capacity, sizeof *x.f64);
+    x.f32 = buffer_of((size_t)x.capacity, sizeof *x.f32);
+    x.f32_peer = buffer_of((size_t)x.capacity, sizeof *x.f32);
     for (int j = 0; j < x.d[3] && x.p >= 0; j++)
         for (int i = 0; i < x.d[2]; i++) {
             if ((at = place_of(x.d, P, Q, x.p, x.q, i, j)) < 0) continue;
@@ -89,8 +89,8 @@ static int copy(int context, int size, int round)
         tulle_pdgemr2d_(&m, &n, a.f64, &a.i, &a.j, a.d, b.f64, &b.i, &b.j, b.d, &context);
         tulle_psgemr2d_(&m, &n, a.f32, &a.i, &a.j, a.d, b.f32, &b.i, &b.j, b.d, &context);
     }
-    for (int e = 0; e < b.room; e++) good &= b.f64[e] == b.f64_peer[e] && b.f32[e] == b.f32_peer[e];
-    for (int e = 0; e < a.room; e++) good &= a.f64[e] == a.f64_peer[e];
+    for (int e = 0; e < b.capacity; e++) good &= b.f64[e] == b.f64_peer[e] && b.f32[e] == b.f32_peer[e];
+    for (int e = 0; e < a.capacity; e++) good &= a.f64[e] == a.f64_peer[e];
     if (!good && !tap_failed)
         printf("# %d x %d from %d x %d to %d x %d processes differs; %s\n", m, n, a.P, a.Q, b.P, b.Q,
             tulle_error_message());
@@ -122,7 +122,7 @@ static void refusals(int context, int size)
         if (wrong == 8) a.i = b.i, a.j = b.j;
         tulle_status status = tulle_pdgemr2d(m, n, A, a.i, a.j, d, b.f64, b.i, b.j, b.d, context);
         int good = status == TULLE_ERR_ARG && strstr(tulle_error_message(), says[wrong]);
-        for (int e = 0; e < b.room; e++) good &= b.f64[e] == b.f64_peer[e];
+        for (int e = 0; e < b.capacity; e++) good &= b.f64[e] == b.f64_peer[e];
         ok(same_everywhere(good), "refused: %s", tulle_error_message());
         drop(&a);
         drop(&b);

@@ -204,11 +204,11 @@ struct arrays {
 
 static tulle_status load(tulle_comm *comm, const struct system *s, tulle_mat **A)
 {
-    static _Thread_local struct arrays room;
+    static _Thread_local struct arrays workspace;
     tulle_array a;
     tulle_mat *borrowed = NULL;
-    describe_rows(
-        s->A, s->n, s->n, 0, s->type, tulle_comm_rank(comm), tulle_comm_size(comm), &a, room.ptr, room.col, room.val);
+    describe_rows(s->A, s->n, s->n, 0, s->type, tulle_comm_rank(comm), tulle_comm_size(comm), &a, workspace.ptr,
+        workspace.col, workspace.val);
     tulle_status status = tulle_mat_from_array(comm, &a, &borrowed);
     if (status == TULLE_OK) status = tulle_mat_add(1, borrowed, 0, borrowed, A);
     tulle_mat_free(borrowed);

@@ -38,7 +38,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_density_options density = s->density;
     if (tulle_comm_rank(comm) == 0) {
         density.history = s->history.step;
-        density.history_room = HISTORY_MOST;
+        density.history_capacity = HISTORY_MOST;
     }
     if (status == TULLE_OK)
         status = s->counted ? tulle_density_of_electrons(H, S, s->electrons, &density, &D, &report)

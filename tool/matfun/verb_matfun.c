@@ -61,7 +61,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_matfun_options planned = s->plan;
     if (lead) {
         planned.history = s->history.step;
-        planned.history_room = HISTORY_MOST;
+        planned.history_capacity = HISTORY_MOST;
     }
     if (status == TULLE_OK) status = tulle_matfun_new(A, &planned, &plan);
     for (int r = 0; r < s->reps && status == TULLE_OK; r++) {

@@ -31,9 +31,9 @@ struct row {
 
 struct chart {
     const char *title; /* NULL: none */
-    int count, room;
+    int count, capacity;
     struct mark *mark;
-    int rows, rows_room;
+    int rows, rows_capacity;
     struct row *row;
     struct mark about; /* common to all lines: the head of a history */
 };

@@ -9,12 +9,12 @@ enum { MAP_MOST = 4096, PHASE_NAME = 48 };
 
 static tulle_status append(struct chart *chart, const struct mark *mark)
 {
-    if (chart->count == chart->room) {
-        int room = chart->room ? 2 * chart->room : 64;
-        struct mark *more = realloc(chart->mark, (size_t)room * sizeof *more);
-        if (!more) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d lines", room);
+    if (chart->count == chart->capacity) {
+        int capacity = chart->capacity ? 2 * chart->capacity : 64;
+        struct mark *more = realloc(chart->mark, (size_t)capacity * sizeof *more);
+        if (!more) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d lines", capacity);
         chart->mark = more;
-        chart->room = room;
+        chart->capacity = capacity;
     }
     chart->mark[chart->count++] = *mark;
     return TULLE_OK;
@@ -30,11 +30,11 @@ void chart_fini(struct chart *chart)
     free(chart->row);
 }
 
-static tulle_status copy_text(const struct json_line *line, const char *path, char *to, size_t room)
+static tulle_status copy_text(const struct json_line *line, const char *path, char *to, size_t capacity)
 {
     const char *text;
     tulle_status status = json_need_text(line, path, &text);
-    if (status == TULLE_OK) snprintf(to, room, "%.*s", (int)room - 1, text);
+    if (status == TULLE_OK) snprintf(to, capacity, "%.*s", (int)capacity - 1, text);
     return status;
 }
 
@@ -174,12 +174,12 @@ static int find_row(struct chart *chart, double id)
 {
     for (int r = chart->rows - 1; r >= 0; r--) /* consecutive spans often share a row */
         if (chart->row[r].id == id) return r;
-    if (chart->rows == chart->rows_room) {
-        int room = chart->rows_room ? 2 * chart->rows_room : 16;
-        struct row *more = realloc(chart->row, (size_t)room * sizeof *more);
+    if (chart->rows == chart->rows_capacity) {
+        int capacity = chart->rows_capacity ? 2 * chart->rows_capacity : 16;
+        struct row *more = realloc(chart->row, (size_t)capacity * sizeof *more);
         if (!more) return -1;
         chart->row = more;
-        chart->rows_room = room;
+        chart->rows_capacity = capacity;
     }
     chart->row[chart->rows] = (struct row){.id = id};
     snprintf(chart->row[chart->rows].name, sizeof chart->row->name, "PE %g", id);

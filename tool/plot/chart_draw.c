@@ -49,9 +49,9 @@ static tulle_status draw_seconds(const struct chart *chart, const struct picture
         if (m->fast < least) least = m->fast;
         if (m->slow > most) most = m->slow;
         if (i && m->pes == chart->mark[i - 1].pes) continue;
-        int room = m->pes >= labelled * apart;
-        fprintf(p->script, "%s'%.*g' %g", i ? "," : "", room ? 6 : 0, m->pes, m->pes);
-        if (room) labelled = m->pes;
+        int capacity = m->pes >= labelled * apart;
+        fprintf(p->script, "%s'%.*g' %g", i ? "," : "", capacity ? 6 : 0, m->pes, m->pes);
+        if (capacity) labelled = m->pes;
     }
     least /= 1.3;
     most *= 1.3;

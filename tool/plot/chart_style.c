@@ -27,11 +27,11 @@ const char *style_colour(int number, char text[8])
 static const int markers[STYLES] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12, 1, 2};
 
 /* Keeps the end of a long name: it says more than its beginning, a folder. */
-static void shorten(const char *text, char *to, size_t room)
+static void shorten(const char *text, char *to, size_t capacity)
 {
     size_t n = strlen(text), from = n > OPERAND_SHOWN ? n - OPERAND_SHOWN + 3 : 0;
     while (from && ((unsigned char)text[from] & 0xC0) == 0x80) from++; /* inside a character */
-    snprintf(to, room, "%s%s", from ? "..." : "", text + from);
+    snprintf(to, capacity, "%s%s", from ? "..." : "", text + from);
 }
 
 void style_label(const struct chart *chart, const char *what, char *label)

@@ -43,7 +43,7 @@ static tulle_status read_devices(const struct options *options, struct forecast 
 }
 
 /* Bytes of other PEs' tiles that the host keeps: a quarter of the memory beside its own; 0: there is no limit. */
-static int64_t host_room(const struct options *options, const struct forecast *f)
+static int64_t host_capacity(const struct options *options, const struct forecast *f)
 {
     const tulle_gemm_grid *g = &f->grid;
     double memory = options_size(options, "memory", 0) / f->pes, size = (double)tulle_type_size(f->type);
@@ -64,7 +64,7 @@ static tulle_status plan_devices(const struct options *options, struct forecast 
     tiles.peers = f->peer > 0;
     tiles.remote_a = tiles.bytes_a * (tiles.inner - tiles.inner / g->cols);
     tiles.remote_b = tiles.bytes_b * (tiles.inner - tiles.inner / g->rows);
-    tiles.host = host_room(options, f);
+    tiles.host = host_capacity(options, f);
     tulle_status status = tulle_gemm_blocks_best(&tiles, &f->blocks);
     const double rate[3] = {f->link, f->link, f->peer};
     for (int way = 0; way < 3 && status == TULLE_OK; way++)

@@ -95,15 +95,15 @@ static int is_frame(const char *text)
 }
 
 /* The first line of a history is an object except for its steps, the following lines. */
-static tulle_status close_head(char **text, size_t *room, size_t length)
+static tulle_status close_head(char **text, size_t *workspace, size_t length)
 {
     static const char end[] = "\"steps\":[", rest[] = "]}";
     if (length < sizeof end || strcmp(*text + length - strlen(end), end) != 0) return TULLE_OK;
-    if (*room < length + sizeof rest) {
+    if (*workspace < length + sizeof rest) {
         char *more = realloc(*text, length + sizeof rest);
         if (!more) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for a line");
         *text = more;
-        *room = length + sizeof rest;
+        *workspace = length + sizeof rest;
     }
     memcpy(*text + length, rest, sizeof rest);
     return TULLE_OK;
@@ -114,16 +114,16 @@ tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, con
     tulle_status status = TULLE_OK;
     struct json_line line = {.file = file};
     char *text = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t length;
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "r");
     if (!f) return tulle_fail(TULLE_ERR_IO, "%s: cannot be opened: %s", file, strerror(errno));
-    while (status == TULLE_OK && (length = getline(&text, &room, f)) >= 0) {
+    while (status == TULLE_OK && (length = getline(&text, &capacity, f)) >= 0) {
         cJSON *object = NULL;
         line.number++;
         if (length && text[length - 1] == '\n') text[--length] = '\0';
         if (text[strspn(text, " \t\r\n")] == '\0' || is_frame(text)) continue;
-        status = close_head(&text, &room, (size_t)length);
+        status = close_head(&text, &capacity, (size_t)length);
         if (status == TULLE_OK) status = read_line(&line, text, &object);
         if (status == TULLE_OK) status = use(arg, &line);
         cJSON_Delete(object);

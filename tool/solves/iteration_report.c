@@ -17,25 +17,25 @@
 
 static void record(struct course *course, const tulle_krylov_step *step)
 {
-    if (course->count == course->room) {
-        int64_t room = course->room ? 2 * course->room : 256;
-        tulle_krylov_step *more = realloc(course->step, (size_t)room * sizeof *more);
+    if (course->count == course->capacity) {
+        int64_t capacity = course->capacity ? 2 * course->capacity : 256;
+        tulle_krylov_step *more = realloc(course->step, (size_t)capacity * sizeof *more);
         if (!more) course->lost = 1;
         if (!more) return;
         course->step = more;
-        course->room = room;
+        course->capacity = capacity;
     }
     course->step[course->count++] = *step;
 }
 
 /* Describes an iteration; for a block, the column with the largest residual. */
-static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t room)
+static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t capacity)
 {
-    int n = snprintf(text, room, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
+    int n = snprintf(text, capacity, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
         course->method, step->column + 1, step->iteration, step->residual, step->limit);
     if (step->width > 1)
-        n += snprintf(text + n, room - (size_t)n, "the worst of %d, width %d, ", step->active, step->width);
-    snprintf(text + n, room - (size_t)n, "%.0f s", step->seconds);
+        n += snprintf(text + n, capacity - (size_t)n, "the worst of %d, width %d, ", step->active, step->width);
+    snprintf(text + n, capacity - (size_t)n, "%.0f s", step->seconds);
 }
 
 void course_watch(void *arg, const tulle_krylov_step *step)

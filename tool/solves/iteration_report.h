@@ -13,7 +13,7 @@ struct course {
     int json;            /* it ends in .json */
     int lines;           /* whether there is a progress line */
     tulle_krylov_step *step;
-    int64_t count, room;
+    int64_t count, capacity;
     int lost; /* memory ran out for some iterations */
     struct line line;
     double next; /* time of the next update of the line */

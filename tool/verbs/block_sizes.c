@@ -98,7 +98,7 @@ static tulle_status read_direction(
     const char *list, tulle_comm *comm, int d, tulle_gidx n, int known, struct block_sizes *sizes)
 {
     char word[WORD_MOST];
-    tulle_gidx *count = &sizes->cut[d].count, **cut = &sizes->room[d];
+    tulle_gidx *count = &sizes->cut[d].count, **cut = &sizes->workspace[d];
     tulle_status status = TULLE_OK;
     int lead = tulle_comm_rank(comm) == 0;
     if (lead) status = word_of(list, d, word);
@@ -130,16 +130,16 @@ tulle_status block_sizes_read(
 
 void block_sizes_free(struct block_sizes *sizes)
 {
-    for (int d = 0; d < 3; d++) free(sizes->room[d]);
+    for (int d = 0; d < 3; d++) free(sizes->workspace[d]);
     memset(sizes, 0, sizeof *sizes);
 }
 
-tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **room)
+tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **workspace)
 {
-    *room = malloc((size_t)(n + 1) * sizeof **room);
-    if (!*room) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for cuts");
-    for (tulle_gidx i = 0; i <= n; i++) (*room)[i] = i;
-    *cuts = (tulle_block_cuts){n, *room};
+    *workspace = malloc((size_t)(n + 1) * sizeof **workspace);
+    if (!*workspace) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for cuts");
+    for (tulle_gidx i = 0; i <= n; i++) (*workspace)[i] = i;
+    *cuts = (tulle_block_cuts){n, *workspace};
     return TULLE_OK;
 }
 

@@ -15,7 +15,7 @@
 /* Blocks of the rows of A, the inner indices, the columns of B. */
 struct block_sizes {
     tulle_block_cuts cut[3];
-    tulle_gidx *room[3];
+    tulle_gidx *workspace[3];
     int even; /* one size, of which rows and inner indices are multiples; 0: other sizes */
 };
 
@@ -61,7 +61,7 @@ tulle_status filter_option(const struct options *options, double *filter);
 tulle_status block_sizes_known(
     const struct options *options, const tulle_read_options *reading, int sparse, tulle_comm *comm, int known[3]);
 
-/* Blocks of one: the columns of a dense matrix. *room is the caller's. */
-tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **room);
+/* Blocks of one: the columns of a dense matrix. *workspace is the caller's. */
+tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **workspace);
 
 #endif

@@ -12,11 +12,11 @@ tulle_status level_sets_new(tulle_gidx rows, struct level_sets *sets)
 /* Room for a level more. */
 static tulle_status grow(struct level_sets *sets)
 {
-    const int64_t room = sets->room ? 2 * sets->room : 64;
-    int64_t *width = realloc(sets->width, (size_t)room * sizeof *width);
-    if (!width) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld levels", (long long)room);
+    const int64_t capacity = sets->capacity ? 2 * sets->capacity : 64;
+    int64_t *width = realloc(sets->width, (size_t)capacity * sizeof *width);
+    if (!width) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld levels", (long long)capacity);
     sets->width = width;
-    sets->room = room;
+    sets->capacity = capacity;
     return TULLE_OK;
 }
 
@@ -24,7 +24,7 @@ static tulle_status grow(struct level_sets *sets)
 static tulle_status add_rows(struct level_sets *sets, int64_t level, int64_t rows)
 {
     if (level == sets->levels) {
-        const tulle_status status = sets->levels == sets->room ? grow(sets) : TULLE_OK;
+        const tulle_status status = sets->levels == sets->capacity ? grow(sets) : TULLE_OK;
         if (status != TULLE_OK) return status;
         sets->width[sets->levels++] = 0;
     }

@@ -12,7 +12,7 @@
 struct level_sets {
     struct counts level; /* [row]: levels below its own */
     int64_t *width;      /* [level - 1]: its rows */
-    int64_t room, levels, widest;
+    int64_t capacity, levels, widest;
     int64_t lower; /* entries, with the diagonal */
 };
 

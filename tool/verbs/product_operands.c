@@ -251,9 +251,9 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
 /* Layouts with block cuts: those of A, of B and of C; dense ones have blocks of one column. */
 static tulle_status lay_in_blocks(const struct product *p, const struct block_sizes *sizes, tulle_layout *l[3])
 {
-    tulle_gidx *room = NULL;
+    tulle_gidx *workspace = NULL;
     tulle_block_cuts cols = sizes->cut[2];
-    tulle_status status = p->sparse ? TULLE_OK : block_sizes_ones(tulle_layout_cols(l[1]), &cols, &room);
+    tulle_status status = p->sparse ? TULLE_OK : block_sizes_ones(tulle_layout_cols(l[1]), &cols, &workspace);
     for (int i = 0; i < 3 && status == TULLE_OK; i++) {
         tulle_layout *moved = NULL;
         status = tulle_layout_in_blocks(l[i], &sizes->cut[i == 1], i == 0 ? &sizes->cut[1] : &cols, &moved);
@@ -261,7 +261,7 @@ static tulle_status lay_in_blocks(const struct product *p, const struct block_si
         tulle_layout_free(l[i]);
         l[i] = moved;
     }
-    free(room);
+    free(workspace);
     return status;
 }
 

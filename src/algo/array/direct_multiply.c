@@ -150,7 +150,7 @@ static tulle_status multiply_two_dense(tulle_comm *comm, tulle_op op_a, tulle_op
 struct sparse_result {
     tulle_array *C;
     int64_t *rowptr;
-    int64_t room; /* entries that the arrays have place for */
+    int64_t capacity; /* entries that the arrays have place for */
 };
 
 static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *made)
@@ -163,7 +163,7 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_resu
     tulle__free(C->val);
     result->rowptr = NULL;
     C->ind = C->val = NULL;
-    result->room = nnz;
+    result->capacity = nnz;
     TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *result->rowptr, "row pointers", &result->rowptr));
     TULLE_CALL(tulle__alloc((size_t)nnz, sizeof(tulle_lidx), "columns of C", &C->ind));
     TULLE_CALL(tulle__alloc((size_t)nnz, tulle_type_size(C->type), "values of C", &C->val));
@@ -184,7 +184,7 @@ static tulle_status trim(void *context, int64_t m, int64_t nnz, tulle__csr_resul
     char *val = NULL;
     tulle_status status;
     (void)m;
-    if (result->room - nnz <= nnz / 8) return TULLE_OK;
+    if (result->capacity - nnz <= nnz / 8) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *ind, "columns of C", &ind));
     TULLE_TRY(tulle__alloc((size_t)nnz, size, "values of C", &val));
     if (nnz) memcpy(ind, C->ind, (size_t)nnz * sizeof *ind);

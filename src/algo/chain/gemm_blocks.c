@@ -54,13 +54,13 @@ static void memory_of(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s, __i
 /* Chunk and lookahead that fit with so many tiles of C that leave, as given or the longest; 0: none does. */
 static int fit_with(const tulle_gemm_tiles *t, int leaving, tulle_gemm_blocks *s)
 {
-    __int128 fixed, step, room, steps;
+    __int128 fixed, step, capacity, steps;
     int K = t->inner > 1 ? t->inner : 1;
     memory_of(t, s, &fixed, &step);
     fixed += leaving * t->bytes_c;
-    room = t->capacity - fixed;
-    if (room < 0) return 0;
-    steps = step ? room / step : K;
+    capacity = t->capacity - fixed;
+    if (capacity < 0) return 0;
+    steps = step ? capacity / step : K;
     if (steps > K) steps = K;
     if (steps < 1) return 0;
     int most = (int)steps, given = t->lookahead == TULLE_NONE ? 0 : t->lookahead;

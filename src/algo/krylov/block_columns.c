@@ -53,7 +53,8 @@ void tulle__block_report(const tulle__block *b, int j)
     const tulle_krylov_options *o = b->options;
     const tulle__block_column *c = &b->column[j];
     tulle_gidx column = b->first + j;
-    if (column == 0 && o->history && b->iteration < o->history_room) o->history[b->iteration] = c->residual * c->scale;
+    if (column == 0 && o->history && b->iteration < o->history_capacity)
+        o->history[b->iteration] = c->residual * c->scale;
     tulle_krylov_step step = {.column = column,
         .iteration = b->iteration,
         .residual = c->residual * c->scale,

@@ -41,14 +41,14 @@ static int sums_of(int restart)
     return 2 * restart + 3;
 }
 
-tulle__krylov_room tulle__gmres_room(const tulle_krylov_options *options)
+tulle__krylov_workspace tulle__gmres_workspace(const tulle_krylov_options *options)
 {
     int64_t m = options->restart, sums = sums_of(options->restart);
     /*
      * H and R, four vectors of numbers, coefficients of two combinations, sums and two lists of
      * pointers
      */
-    return (tulle__krylov_room){m + 1, 2 * (m + 2) * m + 6 * (m + 2) + 3 * sums, (int)sums};
+    return (tulle__krylov_workspace){m + 1, 2 * (m + 2) * m + 6 * (m + 2) + 3 * sums, (int)sums};
 }
 
 static void arrange(struct gmres *s, tulle__krylov *k)

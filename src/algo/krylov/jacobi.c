@@ -256,18 +256,18 @@ static tulle_status apply_jacobi(void *arg)
 
 /* ---- vectors on a device ---- */
 
-/* The inverse of block t in lines of `rows` values; room: as many. */
-static void invert_block(const struct bound *bound, int64_t t, int rows, void *room, void *inverse)
+/* The inverse of block t in lines of `rows` values; workspace: as many. */
+static void invert_block(const struct bound *bound, int64_t t, int rows, void *workspace, void *inverse)
 {
     size_t size = tulle_type_size(bound->type);
-    memset(room, 0, (size_t)rows * (size_t)rows * size);
+    memset(workspace, 0, (size_t)rows * (size_t)rows * size);
     for (int r = 0; r < rows; r++)
         if (bound->type == TULLE_F32)
-            ((float *)room)[r * rows + r] = 1;
+            ((float *)workspace)[r * rows + r] = 1;
         else
-            ((double *)room)[r * rows + r] = 1;
+            ((double *)workspace)[r * rows + r] = 1;
 #ifdef TULLE_HAVE_LAPACK
-    solve_block(bound, t, room, inverse, rows);
+    solve_block(bound, t, workspace, inverse, rows);
 #else
     (void)t, (void)inverse; /* blocks want LAPACK */
 #endif
@@ -280,7 +280,7 @@ static tulle_status list_inverse(
     tulle_status status;
     size_t size = tulle_type_size(bound->type), most = (size_t)bound->block * (size_t)bound->block;
     int64_t entries = 0;
-    char *room = NULL;
+    char *workspace = NULL;
     for (int64_t t = 0; t < bound->nblocks; t++) {
         int rows;
         (void)block_at(bound, t, &rows);
@@ -292,21 +292,21 @@ static tulle_status list_inverse(
     *values = bound->val;
     if (bound->block > 1) {
         TULLE_TRY(tulle__alloc((size_t)entries, size, "a preconditioner", val));
-        TULLE_TRY(tulle__alloc(most, size, "a preconditioner", &room));
+        TULLE_TRY(tulle__alloc(most, size, "a preconditioner", &workspace));
         *values = *val;
     }
     int64_t to = 0;
     for (int64_t t = 0; t < bound->nblocks; t++) {
         int rows;
         int64_t at = block_at(bound, t, &rows);
-        if (bound->block > 1) invert_block(bound, t, rows, room, *val + (size_t)to * size);
+        if (bound->block > 1) invert_block(bound, t, rows, workspace, *val + (size_t)to * size);
         for (int r = 0; r < rows; r++) {
             for (int c = 0; c < rows; c++) (*colind)[to++] = (int32_t)(at + c);
             (*rowptr)[at + r + 1] = to;
         }
     }
 out:
-    tulle__free(room);
+    tulle__free(workspace);
     return status;
 }
 

@@ -86,7 +86,8 @@ int tulle__krylov_take(tulle__krylov *k, double residual)
 {
     const tulle_krylov_options *o = &k->options;
     k->residual = residual;
-    if (k->column == 0 && o->history && k->iteration < o->history_room) o->history[k->iteration] = residual * k->scale;
+    if (k->column == 0 && o->history && k->iteration < o->history_capacity)
+        o->history[k->iteration] = residual * k->scale;
     if (isfinite(residual)) return 1;
     tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "the residual is not finite");
     return 0;

@@ -95,11 +95,11 @@ tulle_status tulle__cg(tulle__krylov *k, int zero);
 tulle_status tulle__gmres(tulle__krylov *k, int zero);
 
 /* Vectors that a method stores, doubles beside them, and inner products at a time. */
-typedef struct tulle__krylov_room {
+typedef struct tulle__krylov_workspace {
     int64_t vectors, small;
     int dots;
-} tulle__krylov_room;
-tulle__krylov_room tulle__gmres_room(const tulle_krylov_options *options);
+} tulle__krylov_workspace;
+tulle__krylov_workspace tulle__gmres_workspace(const tulle_krylov_options *options);
 
 /* Vector v of these. */
 static inline void *tulle__krylov_basis(const tulle__krylov *k, int64_t v)

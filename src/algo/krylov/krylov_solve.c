@@ -50,14 +50,15 @@ static void fini(tulle__krylov *k)
 }
 
 /* Vectors on the operator's device, if it has one. Collective, agreed. */
-static tulle_status enter_device(tulle__krylov *k, const tulle__krylov_room *room)
+static tulle_status enter_device(tulle__krylov *k, const tulle__krylov_workspace *workspace)
 {
     size_t one = (size_t)k->space.rows * tulle_type_size(k->A->type);
     const tulle__resident_range range[TULLE__RESIDENT_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL},
         {k->in.val, one, NULL}, {k->out.val, one, NULL}, {k->rest.val, one, NULL},
-        {k->stored, (size_t)room->vectors * one, NULL}, {k->pre.val, k->pre.val ? one : 0, NULL}};
+        {k->stored, (size_t)workspace->vectors * one, NULL}, {k->pre.val, k->pre.val ? one : 0, NULL}};
     const tulle__resident_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
-    return tulle__resident_open(k->A, k->M, k->bound_M, &own, range, TULLE__RESIDENT_RANGES, room->dots, &k->resident);
+    return tulle__resident_open(
+        k->A, k->M, k->bound_M, &own, range, TULLE__RESIDENT_RANGES, workspace->dots, &k->resident);
 }
 
 /* GMRES has M write where A reads. */
@@ -65,15 +66,17 @@ static tulle_status init(tulle__krylov *k)
 {
     int gmres = k->options.method == TULLE_KRYLOV_GMRES;
     size_t size = tulle_type_size(k->A->type), rows;
-    tulle__krylov_room room = gmres ? tulle__gmres_room(&k->options) : (tulle__krylov_room){1, 0, 2};
-    tulle_status status = tulle__space_init(k->comm, k->A->layout, k->A->type, room.dots, room.dots, &k->space);
+    tulle__krylov_workspace workspace =
+        gmres ? tulle__gmres_workspace(&k->options) : (tulle__krylov_workspace){1, 0, 2};
+    tulle_status status =
+        tulle__space_init(k->comm, k->A->layout, k->A->type, workspace.dots, workspace.dots, &k->space);
     rows = (size_t)k->space.rows;
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "x", &k->x);
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "b", &k->b);
     if (status == TULLE_OK)
-        status = tulle__alloc((size_t)room.vectors * rows, size, "vectors of the method", &k->stored);
+        status = tulle__alloc((size_t)workspace.vectors * rows, size, "vectors of the method", &k->stored);
     if (status == TULLE_OK)
-        status = tulle__alloc_zero((size_t)room.small, sizeof *k->small, "the small system", &k->small);
+        status = tulle__alloc_zero((size_t)workspace.small, sizeof *k->small, "the small system", &k->small);
     TULLE_TRY(tulle_comm_agree(k->comm, status));
     TULLE_TRY(make_vector(k, &k->in));
     TULLE_TRY(make_vector(k, &k->out));
@@ -81,7 +84,7 @@ static tulle_status init(tulle__krylov *k)
     TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
     if (k->M && !gmres) TULLE_TRY(make_vector(k, &k->pre));
     if (k->M) TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
-    TULLE_TRY(enter_device(k, &room));
+    TULLE_TRY(enter_device(k, &workspace));
 out:
     return status;
 }
@@ -91,16 +94,16 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
     tulle_krylov_options own;
     /* what bindings of a product or a preconditioner take; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
-    if (TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) ||
-        TULLE__NEGATIVE(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) ||
-        TULLE__NEGATIVE(pes))
+    if (TULLE__OPTIONS(options, &own, history_capacity) ||
+        TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) || TULLE__NEGATIVE(rows) ||
+        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
         return 0;
     tulle__krylov_defaults(&own);
     const tulle_krylov_options chosen = own;
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (chosen.method == TULLE_KRYLOV_MINRES) return TULLE__MINRES_VECTORS * n * w + FIXED;
     if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
-        size_t vectors = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
+        size_t vectors = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_workspace(&chosen).vectors : 1;
         return (vectors + 6) * n + FIXED; /* x, b, and four operands of operators */
     }
     /* x and four panels; up to two more while the width changes (block_vectors.c) */
@@ -318,7 +321,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
         TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
         (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) || TULLE__OPTIONS(A, &a, cols) ||
-        (M && TULLE__OPTIONS(M, &m, cols)) || TULLE__OPTIONS(options, &own, history_room) ||
+        (M && TULLE__OPTIONS(M, &m, cols)) || TULLE__OPTIONS(options, &own, history_capacity) ||
         TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);

@@ -40,7 +40,7 @@ tulle_status tulle__multi_init(
     TULLE_TRY(list_parts(multi));
     size_t threads = (size_t)tulle__pool_size(context->pool), width = (size_t)most;
     TULLE_TRY(tulle__alloc((size_t)multi->nparts * width, sizeof(double), "sums", &multi->sums));
-    TULLE_TRY(tulle__alloc(threads * LEVELS * width, sizeof(double), "sums", &multi->room));
+    TULLE_TRY(tulle__alloc(threads * LEVELS * width, sizeof(double), "sums", &multi->workspace));
     TULLE_TRY(tulle__alloc((size_t)TULLE__MULTI_TERMS * TULLE__TALL_MOST * TULLE__TALL_MOST, tulle_type_size(type),
         "coefficients", &multi->mixing));
 out:
@@ -52,7 +52,7 @@ void tulle__multi_fini(tulle__multi *multi)
 {
     tulle__free(multi->part);
     tulle__free(multi->sums);
-    tulle__free(multi->room);
+    tulle__free(multi->workspace);
     tulle__free(multi->mixing);
     tulle__free(multi->there);
     tulle__space_fini(&multi->space);
@@ -166,15 +166,15 @@ static void add(int count, double *sum, const double *other)
     for (int d = 0; d < count; d++) sum[d] += other[d];
 }
 
-static void sum_subtree(const struct products *all, tulle_gidx at, tulle_gidx size, double *sum, double *room)
+static void sum_subtree(const struct products *all, tulle_gidx at, tulle_gidx size, double *sum, double *workspace)
 {
     if (size <= all->multi->space.block) {
         sum_rows(all, at, size, sum);
         return;
     }
-    sum_subtree(all, at, size / 2, sum, room + all->width);
-    sum_subtree(all, at + size / 2, size / 2, room, room + all->width);
-    add(all->width, sum, room);
+    sum_subtree(all, at, size / 2, sum, workspace + all->width);
+    sum_subtree(all, at + size / 2, size / 2, workspace, workspace + all->width);
+    add(all->width, sum, workspace);
 }
 
 /* The sums of all blocks, on the device. Agreed. */
@@ -196,14 +196,15 @@ static tulle_status share_grams(void *arg, int thread, int nthreads)
 {
     const struct products *all = arg;
     tulle__multi *multi = all->multi;
-    double *room = multi->room + (int64_t)thread * LEVELS * multi->most;
+    double *workspace = multi->workspace + (int64_t)thread * LEVELS * multi->most;
     for (int p = multi->nparts * thread / nthreads; p < multi->nparts * (thread + 1) / nthreads; p++)
-        sum_subtree(all, multi->part[p].at, multi->part[p].size, multi->sums + (int64_t)p * all->width, room);
+        sum_subtree(all, multi->part[p].at, multi->part[p].size, multi->sums + (int64_t)p * all->width, workspace);
     return TULLE_OK;
 }
 
 /* A subtree of parts; *next: the first unused one. */
-static void sum_parts(const struct products *all, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
+static void sum_parts(
+    const struct products *all, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *workspace)
 {
     const tulle__multi *multi = all->multi;
     if (multi->part[*next].at == at && multi->part[*next].size == size) {
@@ -211,9 +212,9 @@ static void sum_parts(const struct products *all, tulle_gidx at, tulle_gidx size
         ++*next;
         return;
     }
-    sum_parts(all, at, size / 2, next, sum, room + all->width);
-    sum_parts(all, at + size / 2, size / 2, next, room, room + all->width);
-    add(all->width, sum, room);
+    sum_parts(all, at, size / 2, next, sum, workspace + all->width);
+    sum_parts(all, at + size / 2, size / 2, next, workspace, workspace + all->width);
+    add(all->width, sum, workspace);
 }
 
 /* done: of `first`. Collective, agreed. */
@@ -223,7 +224,7 @@ static tulle_status make_products(
     tulle__space *space = &multi->space;
     struct products all = {.multi = multi, .count = count, .gram = gram, .first = first};
     int64_t start = tulle__now(space->comm);
-    double rows = (double)space->rows, *sums = multi->room;
+    double rows = (double)space->rows, *sums = multi->workspace;
     int next = 0;
     for (int i = 0; i < count; i++) {
         all.width += width_of(&gram[i]);

@@ -19,11 +19,11 @@ typedef struct tulle__multi {
     const tulle__kernels *kernels;
     int nparts;
     tulle__multi_part *part;
-    int most;      /* inner products at a time */
-    double *sums;  /* [nparts * most] */
-    double *room;  /* [threads * LEVELS * most]: scratch for the descent of a subtree */
-    void *mixing;  /* coefficients in the kernels' layout */
-    double *there; /* [npieces * most], with vectors on a device: the sums that the device has made; else NULL */
+    int most;          /* inner products at a time */
+    double *sums;      /* [nparts * most] */
+    double *workspace; /* [threads * LEVELS * most]: scratch for the descent of a subtree */
+    void *mixing;      /* coefficients in the kernels' layout */
+    double *there;     /* [npieces * most], with vectors on a device: the sums that the device has made; else NULL */
 } tulle__multi;
 
 /* Local, like tulle__space_init; most: inner products at a time. */

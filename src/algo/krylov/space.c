@@ -62,13 +62,13 @@ tulle_status tulle__space_init(
     TULLE_TRY(tulle__context_get(comm, &context));
     space->kernels = context->kernels;
     if (!tulle__is_virtual(comm) && space->rows >= ROWS_SHARED) space->pool = context->pool;
-    size_t room = (size_t)space->slots * (size_t)sums;
+    size_t capacity = (size_t)space->slots * (size_t)sums;
     TULLE_TRY(tulle__alloc((size_t)space->nsubtrees, sizeof *space->subtree, "parts of sums", &space->subtree));
     TULLE_TRY(tulle__alloc((size_t)space->npieces * (size_t)dots, sizeof(double), "sums", &space->piece_sums));
-    TULLE_TRY(tulle__alloc(room, sizeof(double), "sums", &space->mine));
-    TULLE_TRY(tulle__alloc(room * (size_t)comm->size, sizeof(double), "sums of all PEs", &space->all));
+    TULLE_TRY(tulle__alloc(capacity, sizeof(double), "sums", &space->mine));
+    TULLE_TRY(tulle__alloc(capacity * (size_t)comm->size, sizeof(double), "sums of all PEs", &space->all));
     TULLE_TRY(tulle__alloc(LEVELS * (size_t)sums, sizeof(double), "sums", &space->levels));
-    memset(space->mine, 0, room * sizeof(double));
+    memset(space->mine, 0, capacity * sizeof(double));
     list_subtrees(space, layout, space->subtree);
 out:
     if (status != TULLE_OK) tulle__space_fini(space);
@@ -211,22 +211,23 @@ static void add(int count, double *sum, const double *other)
     for (int d = 0; d < count; d++) sum[d] += other[d];
 }
 
-/* A subtree of own rows. room: for the levels below. */
-static void sum_own(const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, double *sum, double *room)
+/* A subtree of own rows. workspace: for the levels below. */
+static void sum_own(
+    const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, double *sum, double *workspace)
 {
     if (size <= space->block) {
         memcpy(sum, space->piece_sums + (at / space->block - space->first / space->block) * count,
             (size_t)count * sizeof *sum);
         return;
     }
-    sum_own(space, count, at, size / 2, sum, room + count);
-    sum_own(space, count, at + size / 2, size / 2, room, room + count);
-    add(count, sum, room);
+    sum_own(space, count, at, size / 2, sum, workspace + count);
+    sum_own(space, count, at + size / 2, size / 2, workspace, workspace + count);
+    add(count, sum, workspace);
 }
 
 /* A subtree of the whole tree, from received sums; *next: the first unused one. */
 static void sum_all(
-    const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
+    const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *workspace)
 {
     const tulle__subtree *s = &space->subtree[*next];
     if (s->at == at && (s->size == size || size == space->block)) {
@@ -235,10 +236,10 @@ static void sum_all(
             add(count, sum, space->all + ((int64_t)s->rank * space->slots + s->slot) * count);
         return;
     }
-    sum_all(space, count, at, size / 2, next, sum, room + count);
+    sum_all(space, count, at, size / 2, next, sum, workspace + count);
     if (at + size / 2 >= space->n) return;
-    sum_all(space, count, at + size / 2, size / 2, next, room, room + count);
-    add(count, sum, room);
+    sum_all(space, count, at + size / 2, size / 2, next, workspace, workspace + count);
+    add(count, sum, workspace);
 }
 
 /* Publishes own sums, in the order of slots. */

@@ -71,7 +71,7 @@ tulle_status tulle_krylov_check(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
     tulle_krylov_options chosen;
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_room) ||
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_capacity) ||
         TULLE__NULL(error))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     return tulle__krylov_check_factor(&(tulle__operand){.mat = A}, B, X, &chosen, error);

@@ -31,7 +31,7 @@ size_t tulle_least_squares_memory(
 {
     enum { FIXED = 1 << 20, SLICES = 16, PIECES = 64 << 20, PARTS = 96 };
     tulle_least_squares_options own;
-    if (TULLE__OPTIONS(options, &own, history_room) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
+    if (TULLE__OPTIONS(options, &own, history_capacity) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || pes < 1)
         return 0;
     const size_t size = tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1), lines = (size_t)(n + 1) * w,
@@ -69,7 +69,7 @@ static tulle_krylov_options krylov_options(const tulle_least_squares_options *o)
         .watch = o->watch,
         .arg = o->arg,
         .history = o->history,
-        .history_room = o->history_room};
+        .history_capacity = o->history_capacity};
 }
 
 /* Collective, agreed. */
@@ -321,7 +321,7 @@ tulle_status tulle_least_squares(const tulle_mat *A, const tulle_mat *B, tulle_m
     const tulle_least_squares_options *options, tulle_least_squares_report *report)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, history_room) ||
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, history_capacity) ||
         TULLE__OUTSIDE(options->method, TULLE_LEAST_SQUARES_METHOD_COUNT - 1))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);
@@ -343,7 +343,7 @@ tulle_status tulle_least_squares_of_rows(tulle_rows *given, const tulle_mat *B, 
 {
     tulle_least_squares_options own;
     if (TULLE__NULL_AS(given, "rows") || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(options, &own, history_room) ||
+        TULLE__OPTIONS(options, &own, history_capacity) ||
         TULLE__OUTSIDE(options->method, TULLE_LEAST_SQUARES_METHOD_COUNT - 1))
         return tulle__refuse(given ? given->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(given->comm);

@@ -47,7 +47,7 @@ uint64_t tulle__block_rows_values_at(const tulle_mat *A, int i)
 /* Memory that lives as long as the rows. */
 static tulle_status keep(tulle__block_rows *rows, size_t count, size_t size, void *array)
 {
-    TULLE_CALL(tulle__grow(rows->pools, &rows->pool_room, 16, sizeof *rows->pool, "block rows", &rows->pool));
+    TULLE_CALL(tulle__grow(rows->pools, &rows->pool_capacity, 16, sizeof *rows->pool, "block rows", &rows->pool));
     TULLE_CALL(tulle__alloc(count, size, "patterns of block rows", &rows->pool[rows->pools]));
     memcpy(array, &rows->pool[rows->pools], sizeof(void *));
     rows->pools++;
@@ -130,10 +130,11 @@ tulle_status tulle__block_rows_require(tulle__block_rows *rows, int64_t n, const
         fresh++;
     }
     if (!fresh) return TULLE_OK;
-    if (first + fresh > rows->room) {
-        int64_t room = rows->room + rows->room / 2 > first + fresh ? rows->room + rows->room / 2 : first + fresh;
-        status = tulle__realloc((size_t)room, sizeof *rows->row, "block rows", &rows->row);
-        if (status == TULLE_OK) rows->room = room;
+    if (first + fresh > rows->capacity) {
+        int64_t capacity =
+            rows->capacity + rows->capacity / 2 > first + fresh ? rows->capacity + rows->capacity / 2 : first + fresh;
+        status = tulle__realloc((size_t)capacity, sizeof *rows->row, "block rows", &rows->row);
+        if (status == TULLE_OK) rows->capacity = capacity;
     }
     for (int64_t k = 0; k < n; k++) {
         if (rows->slot[list[k]] != PENDING) continue;

@@ -22,10 +22,10 @@ typedef struct tulle__block_row {
 typedef struct tulle__block_rows {
     const tulle_mat *A; /* VBSR, of one tile column */
     tulle__block_row *row;
-    int64_t count, room;
+    int64_t count, capacity;
     int32_t *slot; /* [block rows of A]: index in row, -1: not known */
     void **pool;   /* arrays of fetched rows */
-    int64_t pools, pool_room;
+    int64_t pools, pool_capacity;
     int64_t bytes; /* fetched */
 } tulle__block_rows;
 

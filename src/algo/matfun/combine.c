@@ -27,8 +27,8 @@ struct window {
 
 static void fini(struct window *w)
 {
-    void *const room[] = {w->number, w->height, w->set, w->n, w->saving, w->partner, w->touched};
-    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    void *const workspace[] = {w->number, w->height, w->set, w->n, w->saving, w->partner, w->touched};
+    for (size_t i = 0; i < sizeof workspace / sizeof *workspace; i++) tulle__free(workspace[i]);
 }
 
 static tulle_status init(struct window *w, const tulle__block_rows *pattern, tulle_gidx first, int count, double most)

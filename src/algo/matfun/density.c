@@ -103,10 +103,10 @@ static tulle_status measure_root(const struct tulle__density *d, double *error)
 {
     const tulle_mat *const factor[] = {d->X, d->S, d->X};
     const int64_t n = d->H->layout->m;
-    double *room = NULL, longest = 0, sum = 0;
-    tulle_status status = tulle__alloc_zero(4 * (size_t)n + 1, sizeof *room, "vectors", &room);
+    double *workspace = NULL, longest = 0, sum = 0;
+    tulle_status status = tulle__alloc_zero(4 * (size_t)n + 1, sizeof *workspace, "vectors", &workspace);
     status = tulle_comm_agree(d->comm, status);
-    double *x = room, *y = room + n, *zeros = room + 2 * n, *sums = room + 3 * n;
+    double *x = workspace, *y = workspace + n, *zeros = workspace + 2 * n, *sums = workspace + 3 * n;
     for (int64_t i = 0; status == TULLE_OK && i < n; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
     for (int k = 0; k < 3 && status == TULLE_OK; k++) {
         for (int64_t i = 0; i < n; i++) y[i] = 0;
@@ -120,7 +120,7 @@ static tulle_status measure_root(const struct tulle__density *d, double *error)
         sum += off * off;
     }
     *error = n ? sqrt(sum / (double)n) : 0;
-    tulle__free(room);
+    tulle__free(workspace);
     return tulle_comm_agree(d->comm, status);
 }
 
@@ -205,7 +205,7 @@ static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
         .offset = sign ? degeneracy * n / 2 : 0,
         .scale = sign ? -degeneracy / 2 : degeneracy,
         .history = d->options.history,
-        .room = d->options.history_room};
+        .capacity = d->options.history_capacity};
     tulle_status status = tulle_mat_redistribute(K, d->row, &rows);
     if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
     const tulle_mat *cut = filtered ? filtered : rows;

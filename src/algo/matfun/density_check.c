@@ -16,7 +16,7 @@
 
 struct vectors {
     int64_t n;
-    double *room, *v, *gv, *ds, *left, *right, *work, *zeros, *sums;
+    double *workspace, *v, *gv, *ds, *left, *right, *work, *zeros, *sums;
 };
 
 /* y = X x, X NULL: the identity. Collective, agreed. */
@@ -93,8 +93,9 @@ static tulle_status vectors_init(struct vectors *w, int64_t n)
     *w = (struct vectors){.n = n};
     double **const part[] = {&w->v, &w->gv, &w->ds, &w->left, &w->right, &w->work, &w->zeros, &w->sums};
     enum { PARTS = sizeof part / sizeof *part };
-    const tulle_status status = tulle__alloc_zero(PARTS * (size_t)n + 1, sizeof *w->room, "vectors", &w->room);
-    for (int64_t p = 0; status == TULLE_OK && p < PARTS; p++) *part[p] = w->room + p * n;
+    const tulle_status status =
+        tulle__alloc_zero(PARTS * (size_t)n + 1, sizeof *w->workspace, "vectors", &w->workspace);
+    for (int64_t p = 0; status == TULLE_OK && p < PARTS; p++) *part[p] = w->workspace + p * n;
     for (int64_t i = 0; status == TULLE_OK && i < n; i++) w->v[i] = tulle__random_at(23, 0, (uint64_t)i) & 1 ? 1 : -1;
     return status;
 }
@@ -109,7 +110,7 @@ tulle_status tulle__density_truncation(struct tulle__density *d, const tulle_mat
     if (status == TULLE_OK) status = commutator(d, D, &w, mu, &r->truncation);
     if (status == TULLE_OK && d->options.kT <= 0) status = idempotency(d, D, &w, &off);
     if (!(off <= r->truncation)) r->truncation = off; /* nan, too */
-    tulle__free(w.room);
+    tulle__free(w.workspace);
     return tulle_comm_agree(d->comm, status);
 }
 

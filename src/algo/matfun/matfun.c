@@ -409,7 +409,7 @@ static tulle_status iterate(tulle_matfun *plan, const tulle_function *function, 
         .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
         .scale = 1,
         .history = o->history,
-        .room = o->history_room,
+        .capacity = o->history_capacity,
         .forecast = forecast};
     const tulle_mat *rows = tulle__matfun_rows(plan);
     tulle_status status = tulle__check_symmetric(rows, rows->layout);

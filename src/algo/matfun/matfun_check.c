@@ -230,10 +230,10 @@ static tulle_status compare_whole(const tulle_mat *A, const tulle_function *func
 {
     tulle_status status;
     int64_t n = A->layout->m;
-    double *room = NULL, longest = 0, worst = 0, largest = 0, size = 0;
+    double *workspace = NULL, longest = 0, worst = 0, largest = 0, size = 0;
     double *x = NULL, *expected = NULL, *got = NULL, *zeros = NULL, *sums = NULL;
-    TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *room, "vectors", &room));
-    x = room, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
+    TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *workspace, "vectors", &workspace));
+    x = workspace, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
     for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
 out:
     status = tulle_comm_agree(A->comm, status);
@@ -244,7 +244,7 @@ out:
         if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
         largest = fmax(largest, fabs(expected[i]));
     }
-    tulle__free(room);
+    tulle__free(workspace);
     if (status == TULLE_OK) *error = largest > 0 ? worst / fmax(largest, size / sqrt((double)n)) : worst;
     return tulle_comm_agree(A->comm, status);
 }

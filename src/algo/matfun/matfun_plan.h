@@ -50,7 +50,7 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 typedef struct tulle__stolen {
     tulle__submatrices *batch;
     int64_t *base;
-    int64_t count, room;
+    int64_t count, capacity;
 } tulle__stolen;
 
 void tulle__stolen_fini(tulle__stolen *stolen);

@@ -31,11 +31,11 @@ static int window_columns(tulle_gidx columns, tulle_gidx window)
 
 static tulle_status reserve(tulle__submatrices *s, int64_t more)
 {
-    TULLE_CALL(tulle__grow(s->count, &s->room, 64, sizeof *s->sub, "submatrices", &s->sub));
-    if (s->nindex + more > s->index_room) {
-        int64_t room = s->nindex + more + s->index_room / 2;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *s->index, "rows of submatrices", &s->index));
-        s->index_room = room;
+    TULLE_CALL(tulle__grow(s->count, &s->capacity, 64, sizeof *s->sub, "submatrices", &s->sub));
+    if (s->nindex + more > s->index_capacity) {
+        int64_t capacity = s->nindex + more + s->index_capacity / 2;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *s->index, "rows of submatrices", &s->index));
+        s->index_capacity = capacity;
     }
     return TULLE_OK;
 }

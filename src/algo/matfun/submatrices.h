@@ -29,9 +29,9 @@ typedef struct tulle__submatrix {
 typedef struct tulle__submatrices {
     tulle__block_rows pattern;
     tulle__submatrix *sub; /* of this PE */
-    int64_t count, room;
+    int64_t count, capacity;
     int32_t *index;
-    int64_t nindex, index_room;
+    int64_t nindex, index_capacity;
     int64_t stamp;          /* of the last submatrix that was formed */
     double work, own_work;  /* sums of the cubes of n, of all PEs and of this one */
     double rows_sum;        /* of n, this PE */

@@ -431,11 +431,11 @@ out:
 
 static tulle_status append(tulle__stolen *stolen, const tulle__submatrices *batch, int64_t base)
 {
-    if (stolen->count == stolen->room) {
-        int64_t room = 2 * stolen->room + 8;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *stolen->base, "stolen submatrices", &stolen->base));
-        stolen->room = room;
+    if (stolen->count == stolen->capacity) {
+        int64_t capacity = 2 * stolen->capacity + 8;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *stolen->base, "stolen submatrices", &stolen->base));
+        stolen->capacity = capacity;
     }
     stolen->base[stolen->count] = base;
     stolen->batch[stolen->count++] = *batch;

@@ -24,7 +24,7 @@ static tulle_status need(struct tulle__sweep_state *w, int32_t slot, int64_t blo
     enum { WANTED = -2 };
     int64_t *at = &w->at[w->first[slot] + block];
     if (*at != -1) return TULLE_OK;
-    TULLE_CALL(tulle__grow(w->nneeded, &w->needed_room, 1024, sizeof *w->needed, "fetched blocks", &w->needed));
+    TULLE_CALL(tulle__grow(w->nneeded, &w->needed_capacity, 1024, sizeof *w->needed, "fetched blocks", &w->needed));
     const tulle__block_row *row = &w->s->pattern.row[slot];
     w->needed[w->nneeded++] = (struct tulle__needed_block){slot, (int32_t)block, row->tile, row->first + block};
     *at = WANTED;
@@ -110,7 +110,7 @@ static int by_place(const void *left, const void *right)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Starts the gets of A's or S's blocks; range: room. */
+/* Starts the gets of A's or S's blocks; range: workspace. */
 static void fetch_blocks(
     const struct tulle__sweep_state *w, const tulle_mat *A, int group, char *copies, tulle__range *range)
 {

@@ -33,7 +33,7 @@ struct tulle__sweep_state {
     int64_t *first; /* [known rows]: of a fetched row's blocks in `at`; -1: it is mapped */
     int64_t *at;    /* values of `copies` before a block; -1: not fetched */
     struct tulle__needed_block *needed;
-    int64_t nneeded, needed_room;
+    int64_t nneeded, needed_capacity;
     char *copies[2]; /* of A, and of S */
     /* results: */
     char *results;
@@ -45,7 +45,7 @@ struct tulle__sweep_state {
     int64_t count, wide;       /* all threads compute the first `wide` of them together */
     int64_t next;              /* atomic */
     struct tulle__sweep_thread *thread;
-    int threads;      /* that have room; the first one has room for any submatrix, */
+    int threads;      /* that have a workspace; that of the first one does for any submatrix, */
     int64_t narrow;   /* the others for those of so many rows */
     bool can_be_wide; /* the BLAS's threads are this PE's alone */
     tulle__sweep *report;
@@ -108,11 +108,12 @@ tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most);
 void tulle__sweep_drop_threads(struct tulle__sweep_state *w);
 
 /* The queue of a wave, for a pool of so many threads; and how many of it all threads compute together, if they have
- * rooms. */
+ * workspaces. */
 tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads);
 tulle_status tulle__sweep_choose_wide(struct tulle__sweep_state *w, int threads);
 
-/* Computes the queue on the plan's device. It then has what the device has no memory for, and threads their rooms. */
+/* Computes the queue on the plan's device. It then has what the device has no memory for, and threads their workspaces.
+ */
 tulle_status tulle__sweep_on_device(struct tulle__sweep_state *w, tulle__pool *pool);
 
 /* First elements of block rows, and the wanted columns. */

@@ -90,7 +90,7 @@ out:
     return status;
 }
 
-/* ---- rooms ---- */
+/* ---- workspaces ---- */
 
 /* Rows, columns and block rows of the largest submatrices of up to `most` rows. */
 struct extent {
@@ -115,7 +115,7 @@ static size_t bytes_of(const struct tulle__sweep_state *w, struct extent x)
     return tulle__eigen_bytes(tulle__dense_type(w->plan), w->plan->S != NULL, x.n, x.b);
 }
 
-/* The extent of what one thread computes, so that memory holds the room of `threads` threads. */
+/* The extent of what one thread computes, so that memory holds the workspace of `threads` threads. */
 static struct extent narrow_extent(const struct tulle__sweep_state *w, struct extent all, int threads, size_t left)
 {
     struct extent x = all;

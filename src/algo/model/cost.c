@@ -112,7 +112,7 @@ tulle_status tulle__costs_init(
         .made = o.symmetric_c ? 0.5 : 1,
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
-        .room = o.room};
+        .capacity = o.capacity};
     c.share = tulle__machine_fraction(machine, c.threads);
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
     c.direct = machine->in_place && c.node_pes >= counts->pes;

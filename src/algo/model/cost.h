@@ -12,14 +12,14 @@ typedef struct tulle__costs {
     int threads, deterministic;
     int lookahead; /* < 0: the policy's default */
     tulle_transfers transfers;
-    int batch;    /* most tile products of a job under this policy */
-    int node_pes; /* PEs on a node; consecutive ranks share a node */
-    int direct;   /* every PE reads every tile in place */
-    double made;  /* the fraction of the multiplications that is done */
-    double share; /* a PE's fraction of the machine's threads */
-    double panel; /* bytes */
-    double room;  /* bytes for fetched tiles; 0: unlimited */
-    double *unit; /* [M * K * N]: seconds of each tile product's kernel */
+    int batch;       /* most tile products of a job under this policy */
+    int node_pes;    /* PEs on a node; consecutive ranks share a node */
+    int direct;      /* every PE reads every tile in place */
+    double made;     /* the fraction of the multiplications that is done */
+    double share;    /* a PE's fraction of the machine's threads */
+    double panel;    /* bytes */
+    double capacity; /* bytes for fetched tiles; 0: unlimited */
+    double *unit;    /* [M * K * N]: seconds of each tile product's kernel */
     double
         *idle; /* [M * K * N]: of them the memory's, while arithmetic or the cache takes longer; simulated machines */
     double *part; /* [pes]: scratch */

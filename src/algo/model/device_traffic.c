@@ -34,20 +34,20 @@ static int64_t aligned(int64_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static int64_t csr_bytes(const struct walk *w, int64_t rows, int64_t nnz, bool room)
+static int64_t csr_bytes(const struct walk *w, int64_t rows, int64_t nnz, bool aligned_arrays)
 {
     int64_t part[3] = {(rows + 1) * (int64_t)sizeof(int64_t), nnz * (int64_t)sizeof(tulle_lidx),
         nnz * (int64_t)tulle_type_size(w->counts->type)};
     int64_t sum = 0;
-    for (int a = 0; a < 3; a++) sum += room && a < 2 ? aligned(part[a]) : part[a];
+    for (int a = 0; a < 3; a++) sum += aligned_arrays && a < 2 ? aligned(part[a]) : part[a];
     return sum;
 }
 
-/* Bytes that a tile of an operand, or of a dense C, has; room: with what its arrays are aligned to. */
-static int64_t tile_bytes(const struct walk *w, const tulle_mat *X, int i, int j, bool room)
+/* Bytes that a tile of an operand, or of a dense C, has; workspace: with what its arrays are aligned to. */
+static int64_t tile_bytes(const struct walk *w, const tulle_mat *X, int i, int j, bool aligned_arrays)
 {
     int64_t rows = tulle__tile_rows(X, i);
-    if (X->kind != TULLE_DENSE) return csr_bytes(w, rows, X->directory[tulle__tile_index(X, i, j)].nnz, room);
+    if (X->kind != TULLE_DENSE) return csr_bytes(w, rows, X->directory[tulle__tile_index(X, i, j)].nnz, aligned_arrays);
     return rows * tulle__tile_cols(X, j) * (int64_t)tulle_type_size(w->counts->type);
 }
 
@@ -150,10 +150,10 @@ static bool make_sparse(struct walk *w, int device, int i, int j, int nk, int un
     int64_t rows = tulle__tile_rows(c->operands.C, i);
     double entries =
         nk == units ? c->result[(int64_t)i * c->operands.N + j] : tulle__counts_expected(c, i, j, products);
-    int64_t nnz = (int64_t)(entries + .5), room = csr_bytes(w, rows, nnz, true);
+    int64_t nnz = (int64_t)(entries + .5), capacity = csr_bytes(w, rows, nnz, true);
     if (nk < units) w->p->exact = false;
-    if (!make_room(w, device, room, held)) return false;
-    w->used[device] -= room;
+    if (!make_room(w, device, capacity, held)) return false;
+    w->used[device] -= capacity;
     w->bytes[device][1] += csr_bytes(w, rows, nnz, false);
     return true;
 }

@@ -65,24 +65,25 @@ static tulle_status is_of_this_kind(const tulle_machine *m, const char *path)
     return tulle__fail(TULLE_ERR_STATE, "%s: the figures are of '%s', not of this machine, '%s'", path, m->kind, kind);
 }
 
-static tulle_status resolve(const char **path, int threads, char *room, size_t size)
+static tulle_status resolve(const char **path, int threads, char *workspace, size_t size)
 {
     if (*path) return TULLE_OK;
-    tulle_status status = tulle_machine_path(threads, room, size);
-    *path = room;
+    tulle_status status = tulle_machine_path(threads, workspace, size);
+    *path = workspace;
     return status;
 }
 
 /* The file to read: that of all users before the user's own, but after TULLE_MACHINE. */
-static tulle_status resolve_kept(const char **path, int threads, char *room, size_t size)
+static tulle_status resolve_kept(const char **path, int threads, char *workspace, size_t size)
 {
     const char *given = secure_getenv("TULLE_MACHINE");
     if (*path) return TULLE_OK;
-    if (!(given && *given) && tulle_machine_system_path(threads, room, size) == TULLE_OK && access(room, R_OK) == 0) {
-        *path = room;
+    if (!(given && *given) && tulle_machine_system_path(threads, workspace, size) == TULLE_OK &&
+        access(workspace, R_OK) == 0) {
+        *path = workspace;
         return TULLE_OK;
     }
-    return resolve(path, threads, room, size);
+    return resolve(path, threads, workspace, size);
 }
 
 /*
@@ -158,18 +159,18 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
 tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine)
 {
     if (TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
-    char room[4096];
+    char workspace[4096];
     tulle_machine m = {.threads = 0};
-    TULLE_CALL(resolve_kept(&path, threads, room, sizeof room));
+    TULLE_CALL(resolve_kept(&path, threads, workspace, sizeof workspace));
     FILE *f = fopen(path, "r");
     if (!f)
         return tulle__fail(
-            TULLE_ERR_IO, "%s: %s%s", path, strerror(errno), path == room ? "; run `tulle calibrate`" : "");
+            TULLE_ERR_IO, "%s: %s%s", path, strerror(errno), path == workspace ? "; run `tulle calibrate`" : "");
     tulle_status status = read_lines(f, path, &m);
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
         status = tulle__fail(TULLE_ERR_STATE, "%s: the figures are for %d threads, not %d", path, m.threads, threads);
-    if (status == TULLE_OK && path == room) status = is_of_this_kind(&m, path);
+    if (status == TULLE_OK && path == workspace) status = is_of_this_kind(&m, path);
     if (status == TULLE_OK) *machine = m;
     return status;
 }
@@ -202,8 +203,8 @@ static void put_fields(const tulle_machine *m, FILE *f)
 tulle_status tulle_machine_try(const char *path, int threads)
 {
     if (TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
-    char room[4096];
-    TULLE_CALL(resolve(&path, threads, room, sizeof room));
+    char workspace[4096];
+    TULLE_CALL(resolve(&path, threads, workspace, sizeof workspace));
     make_folders(path);
     return tulle__new_file_try(path);
 }
@@ -211,10 +212,10 @@ tulle_status tulle_machine_try(const char *path, int threads)
 tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
 {
     if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
-    char room[4096], text[4096];
+    char workspace[4096], text[4096];
     tulle__new_file file;
-    TULLE_CALL(resolve(&path, m->threads, room, sizeof room));
-    if (path == room) TULLE_CALL(is_of_this_kind(m, path));
+    TULLE_CALL(resolve(&path, m->threads, workspace, sizeof workspace));
+    if (path == workspace) TULLE_CALL(is_of_this_kind(m, path));
     FILE *f = fmemopen(text, sizeof text, "w");
     if (!f) return tulle__fail(TULLE_ERR_MEMORY, "out of memory for a machine's figures");
     put_fields(m, f);

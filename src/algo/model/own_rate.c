@@ -26,7 +26,7 @@ static const double SECONDS = 0.06, WORK = 3e6, ENTRIES_MOST = 1e6;
 enum { MERGED_MOST = 1 << 18 };
 
 /* Room of the results, in turn. */
-struct room {
+struct workspace {
     size_t rows, entries;
     int64_t *rowptr;
     tulle_lidx *colind;
@@ -43,13 +43,13 @@ struct sample {
     tulle_tile *a, *b;
     tulle__spmm_pair *dense; /* rows of these that are multiplied now */
     tulle__spgemm_pair *sparse;
-    struct room C, sum;
+    struct workspace C, sum;
     tulle__csr_result made; /* the latest sparse C */
     double work, seconds;   /* of the ranges, each the median of its times */
     double merged, merging; /* entries that were merged, and their seconds */
 };
 
-static void drop_room(struct room *C)
+static void drop_workspace(struct workspace *C)
 {
     tulle__free(C->rowptr);
     tulle__free(C->colind);
@@ -61,12 +61,12 @@ static void drop_room(struct room *C)
 }
 
 /* More than is asked for, and touched: new pages are not to be timed. */
-static tulle_status grow(struct room *C, size_t rows, size_t entries)
+static tulle_status grow(struct workspace *C, size_t rows, size_t entries)
 {
     if (rows <= C->rows && entries <= C->entries) return TULLE_OK;
     const size_t size = tulle_type_size(C->type), m = rows > C->rows ? rows + rows / 8 : C->rows,
                  nnz = entries > C->entries ? entries + entries / 8 : C->entries;
-    drop_room(C);
+    drop_workspace(C);
     TULLE_CALL(tulle__alloc(m + 1, sizeof *C->rowptr, "a product to time", &C->rowptr));
     TULLE_CALL(tulle__alloc(nnz, sizeof *C->colind, "a product to time", &C->colind));
     TULLE_CALL(tulle__alloc(nnz, size, "a product to time", &C->val));
@@ -80,12 +80,12 @@ static tulle_status grow(struct room *C, size_t rows, size_t entries)
 
 static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
-    struct room *room = context;
-    TULLE_CALL(grow(room, (size_t)m, (size_t)nnz));
+    struct workspace *workspace = context;
+    TULLE_CALL(grow(workspace, (size_t)m, (size_t)nnz));
     C->nnz = nnz;
-    C->rowptr = room->rowptr;
-    C->colind = room->colind;
-    C->val = room->val;
+    C->rowptr = workspace->rowptr;
+    C->colind = workspace->colind;
+    C->val = workspace->val;
     return TULLE_OK;
 }
 
@@ -280,8 +280,8 @@ out:
     tulle__free(s->b);
     tulle__free(s->dense);
     tulle__free(s->sparse);
-    drop_room(&s->C);
-    drop_room(&s->sum);
+    drop_workspace(&s->C);
+    drop_workspace(&s->sum);
     return status;
 }
 

@@ -172,7 +172,7 @@ static tulle_status predict_policy(
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;
         costs.batch = (o->K + jobs / 2 - 1) / (jobs / 2);
-        if (c->room > 0 && costs.batch * job > c->room) break;
+        if (c->capacity > 0 && costs.batch * job > c->capacity) break;
         status = predict_group(&costs, alg, policy, &p);
         if (status == TULLE_OK && p.seconds < prediction->seconds) *prediction = p;
     }

@@ -80,7 +80,7 @@ static double range_cost(const double *seconds, double bandwidth)
 
 /* The best of a few rounds on each PE, then the worst of the PEs: what each of them can rely on. */
 static tulle_status measure(
-    tulle_comm *comm, const struct member *all, tulle_distance distance, void *room, tulle_tier *tier)
+    tulle_comm *comm, const struct member *all, tulle_distance distance, void *workspace, tulle_tier *tier)
 {
     int partner = partner_of(comm, all, distance);
     double worst[2 + LISTS], t;
@@ -88,12 +88,12 @@ static tulle_status measure(
     for (int r = 0; r < ROUNDS; r++) {
         TULLE_CALL(tulle_comm_barrier(comm));
         if (partner < 0) continue;
-        TULLE_CALL(time_gets(comm, &all[partner].block, room, sizeof(uint64_t), SMALL_GETS, &t));
+        TULLE_CALL(time_gets(comm, &all[partner].block, workspace, sizeof(uint64_t), SMALL_GETS, &t));
         if (t < worst[0]) worst[0] = t;
-        TULLE_CALL(time_gets(comm, &all[partner].block, room, LARGE, LARGE_GETS, &t));
+        TULLE_CALL(time_gets(comm, &all[partner].block, workspace, LARGE, LARGE_GETS, &t));
         if (t < worst[1]) worst[1] = t;
         for (int l = 0; l < LISTS; l++) {
-            TULLE_CALL(time_list(comm, &all[partner].block, room, list_ranges[l], &t));
+            TULLE_CALL(time_list(comm, &all[partner].block, workspace, list_ranges[l], &t));
             if (t < worst[2 + l]) worst[2 + l] = t;
         }
     }
@@ -111,11 +111,11 @@ static tulle_status measure_all(tulle_comm *comm, tulle_machine *machine)
     tulle_status status;
     struct member mine = {.host = ""}, *all = NULL;
     tulle_machine m = *machine;
-    void *room = NULL;
+    void *workspace = NULL;
     int taken = 0;
     TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *all, "members", &all));
-    TULLE_TRY(tulle__alloc(LARGE, 1, "what is got", &room));
-    memset(room, 0, LARGE);
+    TULLE_TRY(tulle__alloc(LARGE, 1, "what is got", &workspace));
+    memset(workspace, 0, LARGE);
     if (gethostname(mine.host, sizeof mine.host - 1)) strcpy(mine.host, "here");
     TULLE_TRY(tulle__heap_take(comm->pe->data, LARGE, "what is got", &mine.block));
     taken = 1;
@@ -131,12 +131,13 @@ static tulle_status measure_all(tulle_comm *comm, tulle_machine *machine)
     TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct));
     m.node_pes = (int)together;
     m.in_place = (int)direct;
-    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) TULLE_TRY(measure(comm, all, (tulle_distance)d, room, &m.tier[d]));
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++)
+        TULLE_TRY(measure(comm, all, (tulle_distance)d, workspace, &m.tier[d]));
     TULLE_TRY(tulle_comm_barrier(comm)); /* nobody reads my block any more */
     *machine = m;
 out:
     if (taken) tulle__heap_give(comm->pe->data, &mine.block);
-    tulle__free(room);
+    tulle__free(workspace);
     tulle__free(all);
     return status;
 }

@@ -124,7 +124,7 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     TULLE_CALL(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
     TULLE_CALL(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
     TULLE_CALL(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
-    TULLE_CALL(tulle__alloc(group, sizeof *x->room, "jobs", &x->room));
+    TULLE_CALL(tulle__alloc(group, sizeof *x->workspace, "jobs", &x->workspace));
     TULLE_CALL(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     TULLE_CALL(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
     TULLE_CALL(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
@@ -145,7 +145,7 @@ static void end(tulle__exec *x)
     tulle__free(x->slice);
     tulle__free(x->next_a);
     tulle__free(x->next_b);
-    tulle__free(x->room);
+    tulle__free(x->workspace);
     tulle__free(x->pair);
     tulle__band_cut_fini(&x->cut);
     tulle__inbox_fini(&x->inbox);

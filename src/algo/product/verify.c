@@ -37,7 +37,7 @@ static int before(const void *x, const void *y)
 
 /* Columns, by no order and as often as they are met. */
 struct columns {
-    int64_t *list, count, room;
+    int64_t *list, count, capacity;
 };
 
 /* Appends those of the rows of B that entries from .. to - 1 of a tile of A with first column `first` name. */
@@ -58,11 +58,11 @@ static tulle_status add_rows(
             if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &b);
             for (int64_t e = from; status == TULLE_OK && b.rowptr && e < end; e++) {
                 int64_t p = first + a->colind[e] - l->row_cut[k], n = b.rowptr[p + 1] - b.rowptr[p];
-                if (columns->count + n > columns->room) {
-                    int64_t room = 2 * (columns->count + n);
-                    status = tulle__realloc((size_t)room, sizeof *columns->list, "a sampled row", &columns->list);
+                if (columns->count + n > columns->capacity) {
+                    int64_t capacity = 2 * (columns->count + n);
+                    status = tulle__realloc((size_t)capacity, sizeof *columns->list, "a sampled row", &columns->list);
                     if (status != TULLE_OK) break;
-                    columns->room = room;
+                    columns->capacity = capacity;
                 }
                 for (int64_t f = b.rowptr[p]; f < b.rowptr[p + 1]; f++)
                     columns->list[columns->count++] = l->col_cut[j] + b.colind[f];

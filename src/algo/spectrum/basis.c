@@ -36,12 +36,12 @@ static double epsilon(const tulle__basis *basis)
     return basis->multi.space.type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
 }
 
-size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width, int pes)
+size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int capacity, int width, int pes)
 {
     enum { PARTS = 160 }; /* subtrees of sums (multivector.c) */
-    const size_t sums = (size_t)(room + width) * (size_t)width * sizeof(double);
-    return (size_t)rows * (size_t)room * tulle_type_size(type) + sums * (PARTS + (size_t)pes) +
-           (size_t)panels(room) * PANEL * PANEL * sizeof(double);
+    const size_t sums = (size_t)(capacity + width) * (size_t)width * sizeof(double);
+    return (size_t)rows * (size_t)capacity * tulle_type_size(type) + sums * (PARTS + (size_t)pes) +
+           (size_t)panels(capacity) * PANEL * PANEL * sizeof(double);
 }
 
 /* A step reads all values: it is worth threads sooner than a step with one vector. */
@@ -54,16 +54,16 @@ static tulle_status use_threads(tulle_comm *comm, size_t values, tulle__space *s
 }
 
 tulle_status tulle__basis_init(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int room, int width, tulle__basis *basis)
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int capacity, int width, tulle__basis *basis)
 {
-    *basis = (tulle__basis){.room = room, .width = width};
-    const int most = (room + width) * width;
+    *basis = (tulle__basis){.capacity = capacity, .width = width};
+    const int most = (capacity + width) * width;
     const size_t line = PANEL, w = (size_t)width;
     TULLE_CALL(tulle__multi_init(comm, layout, type, most, &basis->multi));
-    const size_t values = (size_t)basis->multi.space.rows * (size_t)room;
+    const size_t values = (size_t)basis->multi.space.rows * (size_t)capacity;
     TULLE_CALL(use_threads(comm, values, &basis->multi.space));
     TULLE_CALL(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
-    TULLE_CALL(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
+    TULLE_CALL(tulle__alloc((size_t)panels(capacity) * line, sizeof *basis->h, "inner products", &basis->h));
     TULLE_CALL(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
     TULLE_CALL(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
     TULLE_CALL(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
@@ -98,8 +98,8 @@ static int list_products(
     int count = 0;
     for (; count < most && *at < basis->columns; *at += PANEL) {
         const int m = basis->columns - *at < PANEL ? basis->columns - *at : PANEL;
-        product[count++] =
-            (tulle__multi_tsmttsm){column(basis, *at), basis->room, W->val, W->ld, m, W->columns, 0, basis->h + *at};
+        product[count++] = (tulle__multi_tsmttsm){
+            column(basis, *at), basis->capacity, W->val, W->ld, m, W->columns, 0, basis->h + *at};
     }
     return count;
 }
@@ -110,7 +110,7 @@ static int list_terms(const tulle__basis *basis, int n, double factor, int most,
     int count = 0;
     for (; count < most && *at < basis->columns; *at += PANEL) {
         const int k = basis->columns - *at < PANEL ? basis->columns - *at : PANEL;
-        term[count++] = (tulle__multi_term){column(basis, *at), basis->room, k, n, factor, basis->h + *at};
+        term[count++] = (tulle__multi_term){column(basis, *at), basis->capacity, k, n, factor, basis->h + *at};
     }
     return count;
 }
@@ -183,7 +183,7 @@ static void mix(tulle__basis *basis, tulle__block_of_columns *W, int columns, bo
 void tulle__basis_append(tulle__basis *basis, const tulle__block_of_columns *W)
 {
     const tulle__multi_term term = {W->val, W->ld, W->columns, W->columns, 1, NULL};
-    tulle__multi_tsmm(&basis->multi, 1, &term, W->columns, 0, column(basis, basis->columns), basis->room);
+    tulle__multi_tsmm(&basis->multi, 1, &term, W->columns, 0, column(basis, basis->columns), basis->capacity);
     basis->columns += W->columns;
 }
 
@@ -193,7 +193,7 @@ void tulle__basis_extract(const tulle__basis *basis, int at, int count, const tu
     const size_t size = tulle_type_size(space->type), line = (size_t)W->ld * size, used = (size_t)count * size;
     const char *from = column(basis, at);
     char *to = W->val;
-    for (int64_t r = 0; r < space->rows; r++, to += line, from += (size_t)basis->room * size) {
+    for (int64_t r = 0; r < space->rows; r++, to += line, from += (size_t)basis->capacity * size) {
         memcpy(to, from, used);
         memset(to + used, 0, line - used);
     }
@@ -452,7 +452,7 @@ static void rotate_rows(const struct rotation *r, const char *V, int64_t rows, c
             for (; nterms < TULLE__MULTI_TERMS && in < panels(basis->columns); in++) {
                 const int k = basis->columns - in * PANEL < PANEL ? basis->columns - in * PANEL : PANEL;
                 term[nterms++] = (tulle__tsmm_term){
-                    .X = V + (size_t)(in * PANEL) * size, .ld = basis->room, .k = k, .B = panel_of(r, in, out)};
+                    .X = V + (size_t)(in * PANEL) * size, .ld = basis->capacity, .k = k, .B = panel_of(r, in, out)};
             }
             basis->multi.kernels->tsmm(&(tulle__tsmm_task){.type = type,
                 .add = first > 0,
@@ -470,15 +470,15 @@ static tulle_status share_rows(void *arg, int thread, int nthreads)
 {
     const struct rotation *r = arg;
     const tulle__basis *basis = r->basis;
-    const size_t size = tulle_type_size(basis->multi.space.type), line = (size_t)basis->room * size,
+    const size_t size = tulle_type_size(basis->multi.space.type), line = (size_t)basis->capacity * size,
                  used = (size_t)r->count * size;
     const int64_t rows = basis->multi.space.rows, chunks = (rows + CHUNK - 1) / CHUNK;
-    char *room = r->rows + (size_t)thread * CHUNK * used;
+    char *workspace = r->rows + (size_t)thread * CHUNK * used;
     for (int64_t c = chunks * thread / nthreads; c < chunks * (thread + 1) / nthreads; c++) {
         const int64_t count = rows - c * CHUNK < CHUNK ? rows - c * CHUNK : CHUNK;
         char *V = (char *)basis->V + (size_t)(c * CHUNK) * line;
-        rotate_rows(r, V, count, room);
-        for (int64_t i = 0; i < count; i++) memcpy(V + (size_t)i * line, room + (size_t)i * used, used);
+        rotate_rows(r, V, count, workspace);
+        for (int64_t i = 0; i < count; i++) memcpy(V + (size_t)i * line, workspace + (size_t)i * used, used);
     }
     return TULLE_OK;
 }
@@ -535,7 +535,7 @@ tulle_status tulle__basis_gram(tulle__basis *basis, double *G)
     tulle_status status = TULLE_OK;
     for (int at = 0; at < n && status == TULLE_OK; at += basis->width) {
         const int cols = n - at < basis->width ? n - at : basis->width;
-        status = tulle__basis_project(basis, &(tulle__block_of_columns){column(basis, at), basis->room, cols});
+        status = tulle__basis_project(basis, &(tulle__block_of_columns){column(basis, at), basis->capacity, cols});
         for (int c = 0; c < cols; c++)
             for (int r = 0; r < n; r++) G[(int64_t)(at + c) * n + r] = basis->h[r][c];
     }

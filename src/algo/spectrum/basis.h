@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An orthonormal basis V of n-vectors in a space (algo/krylov/space.h): own rows of each PE, row-major, `room` columns
- * apart, of which the first `columns` are there.
+ * An orthonormal basis V of n-vectors in a space (algo/krylov/space.h): own rows of each PE, row-major, `capacity`
+ * columns apart, of which the first `columns` are there.
  */
 #ifndef TULLE_SPECTRUM_BASIS_H
 #define TULLE_SPECTRUM_BASIS_H
@@ -11,9 +11,9 @@
 typedef struct tulle__basis {
     tulle__multi multi;
     void *V;
-    int columns, room;
+    int columns, capacity;
     int width;                        /* most columns of a block */
-    double (*h)[TULLE__TALL_MOST];    /* [room, rounded up to panels]: V^T W */
+    double (*h)[TULLE__TALL_MOST];    /* [capacity, rounded up to panels]: V^T W */
     double (*gram)[TULLE__TALL_MOST]; /* [width]: W^T W, and scratch of its decomposition */
     double (*turn)[TULLE__TALL_MOST];
     double (*share)[TULLE__TALL_MOST];
@@ -29,11 +29,11 @@ typedef struct tulle__block_of_columns {
 
 /* Local, except for memory the same on all PEs. Frees by fini after a failure, too. */
 tulle_status tulle__basis_init(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int room, int width, tulle__basis *basis);
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int capacity, int width, tulle__basis *basis);
 void tulle__basis_fini(tulle__basis *basis);
 
 /* Bytes of one with so many own rows. */
-size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width, int pes);
+size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int capacity, int width, int pes);
 
 /*
  * near: V's last columns, of which W is known to have parts, where it has hardly any of the others; 0: unknown.

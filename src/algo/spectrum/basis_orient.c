@@ -14,7 +14,7 @@ static void find_largest(const tulle__basis *basis, double *value, int64_t *row)
         value[c] = 0;
         row[c] = INT64_MAX;
         for (int64_t r = 0; r < space->rows; r++) {
-            const int64_t at = r * basis->room + c;
+            const int64_t at = r * basis->capacity + c;
             const double x = tulle__element(space->type, basis->V, at);
             if (fabs(x) <= fabs(value[c])) continue;
             value[c] = x;
@@ -28,7 +28,7 @@ static void flip(const tulle__basis *basis, const double *sign)
     const tulle__space *space = &basis->multi.space;
     for (int64_t r = 0; r < space->rows; r++)
         for (int c = 0; c < basis->columns; c++) {
-            const int64_t at = r * basis->room + c;
+            const int64_t at = r * basis->capacity + c;
             if (sign[c] >= 0) continue;
             if (space->type == TULLE_F32)
                 ((float *)basis->V)[at] = -((float *)basis->V)[at];

@@ -105,7 +105,7 @@ static void judge(tulle_spectrum *s, int coupled)
 /* The eigenpairs of T without what is locked. Collective, agreed. */
 static tulle_status project(tulle_spectrum *s, int coupled)
 {
-    const int ld = s->basis.room, n = s->basis.columns - s->locked;
+    const int ld = s->basis.capacity, n = s->basis.columns - s->locked;
     for (int j = 0; j < n; j++)
         memcpy(s->work + (int64_t)j * n, s->T + (int64_t)(s->locked + j) * ld + s->locked, (size_t)n * sizeof *s->T);
     TULLE_CALL(tulle__small_eigen_of_all(s->comm, n, s->work, s->U, s->theta));
@@ -171,7 +171,7 @@ static tulle_status check_symmetry(const tulle_spectrum *s, int at, int width, i
 static tulle_status expand(tulle_spectrum *s, int width, int *next)
 {
     bool finite;
-    const int n = s->basis.columns, ld = s->basis.room, at = n - width;
+    const int n = s->basis.columns, ld = s->basis.capacity, at = n - width;
     tulle__block_of_columns W = {s->in.val, s->options.block, width}, Q = {s->out.val, s->options.block, width};
     const tulle_gidx left = s->A->n - n;
     const int former = s->passes == 1 ? s->width : 0;
@@ -231,7 +231,7 @@ static tulle_status begin_again(tulle_spectrum *s, int *width)
 /* The rows of T that belong to what is locked, times the first `keep` of its eigenvectors; and their values. */
 static void rotate_projected(tulle_spectrum *s, int keep)
 {
-    const int n = s->solved, ld = s->basis.room, locked = s->locked;
+    const int n = s->solved, ld = s->basis.capacity, locked = s->locked;
     for (int l = 0; l < locked; l++) {
         double *row = s->work;
         for (int k = 0; k < keep; k++) {

@@ -21,7 +21,7 @@ enum { REFRESH = 12 };
 
 static double *entry(const tulle__lobpcg *l, double *M, int row, int column)
 {
-    return M + (int64_t)column * l->room + row;
+    return M + (int64_t)column * l->capacity + row;
 }
 
 static double epsilon(const tulle__lobpcg *l)
@@ -64,7 +64,7 @@ static tulle_status project(tulle__lobpcg *l, const tulle__basis *Y, double *M)
     for (int at = 0; at < n && status == TULLE_OK; at += l->width) {
         const int cols = n - at < l->width ? n - at : l->width;
         char *from = (char *)Y->V + (size_t)at * tulle_type_size(l->A->type);
-        const tulle__block_of_columns W = {from, Y->room, cols};
+        const tulle__block_of_columns W = {from, Y->capacity, cols};
         status = tulle__basis_project(&l->Z, &W);
         for (int c = 0; c < cols && status == TULLE_OK; c++)
             for (int r = 0; r < n; r++) *entry(l, M, r, at + c) = l->Z.h[r][c];
@@ -120,7 +120,7 @@ static tulle_status ritz(tulle__lobpcg *l)
     if (l->S && !cholesky(l, n, l->small_S))
         return tulle__fail(TULLE_ERR_ARG, "S is not positive definite: x^T S x <= 0 for some x");
     for (int c = 0; c < n && l->S; c++) solve(l, n, l->small_S, false, entry(l, l->small_A, 0, c), 1);
-    for (int r = 0; r < n && l->S; r++) solve(l, n, l->small_S, false, entry(l, l->small_A, r, 0), l->room);
+    for (int r = 0; r < n && l->S; r++) solve(l, n, l->small_S, false, entry(l, l->small_A, r, 0), l->capacity);
     for (int c = 0; c < n; c++)
         for (int r = 0; r < n; r++)
             l->work[(int64_t)c * n + r] = (*entry(l, l->small_A, r, c) + *entry(l, l->small_A, c, r)) / 2;
@@ -201,7 +201,7 @@ static void combine(tulle__lobpcg *l, const tulle__basis *V, bool scaled, double
     const int k = l->former;
     for (int r = 0; r < k; r++)
         for (int c = 0; c < l->solved; c++) l->Z.turn[r][c] = *entry(l, l->Y, r, c) * (scaled ? l->theta[c] : 1);
-    const tulle__multi_term term = {V->V, V->room, k, l->solved, factor, l->Z.turn};
+    const tulle__multi_term term = {V->V, V->capacity, k, l->solved, factor, l->Z.turn};
     tulle__multi_tsmm(&l->Z.multi, 1, &term, l->solved, add, to, l->width);
 }
 
@@ -293,7 +293,7 @@ static tulle_status refresh(tulle__lobpcg *l)
 static tulle_status finish(tulle__lobpcg *l, double *off)
 {
     tulle__basis *SZ = l->S ? &l->SZ : &l->Z;
-    memset(l->work, 0, (size_t)l->room * (size_t)l->room * sizeof *l->work);
+    memset(l->work, 0, (size_t)l->capacity * (size_t)l->capacity * sizeof *l->work);
     for (int c = 0; c < l->solved; c++)
         memcpy(l->work + (int64_t)c * l->former, entry(l, l->Y, 0, c), (size_t)l->former * sizeof *l->work);
     l->Z.columns = l->SZ.columns = l->former;

@@ -13,7 +13,7 @@ typedef struct tulle__lobpcg {
     const tulle_operator *A, *S, *M; /* S, M: NULL: the identity */
     void *times_A, *times_S, *times_M;
     tulle__vector in, out, rest, pre; /* `width` columns: out = A in or S in, pre = M rest; rest: residuals */
-    int count, width, room;           /* pairs; columns of X; of Z, 3 width */
+    int count, width, capacity;       /* pairs; columns of X; of Z, 3 width */
     bool largest;
     double tolerance;
     uint64_t seed, stream;
@@ -22,9 +22,9 @@ typedef struct tulle__lobpcg {
     const tulle_spectrum_options *options;
     tulle__basis Z, AZ, SZ;    /* Z's columns: X, P, W */
     int former, solved;        /* columns of X in Z; Ritz pairs, at most width */
-    double *small_A, *small_S; /* [room^2], column-major, room apart: Z^T A Z, Z^T S Z */
-    double *Y, *Q, *work, *U;  /* [room^2]: coefficients of Ritz vectors; of the next Z; scratch */
-    double *all_theta;         /* [room] */
+    double *small_A, *small_S; /* [capacity^2], column-major, room apart: Z^T A Z, Z^T S Z */
+    double *Y, *Q, *work, *U;  /* [capacity^2]: coefficients of Ritz vectors; of the next Z; scratch */
+    double *all_theta;         /* [capacity] */
     double *theta, *residual;  /* [width]: the wanted ones first */
     double *size;              /* [width]: ||S x|| */
     double norm, worst;        /* the largest |theta| of a projection; the largest residual over its limit */

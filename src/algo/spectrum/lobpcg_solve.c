@@ -28,9 +28,9 @@ static void drop(tulle__owned *object)
     tulle__basis_fini(&l->SZ);
     tulle__basis_fini(&l->AZ);
     tulle__basis_fini(&l->Z);
-    double *const room[] = {
+    double *const workspace[] = {
         l->small_A, l->small_S, l->Y, l->Q, l->work, l->U, l->all_theta, l->theta, l->residual, l->size};
-    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    for (size_t i = 0; i < sizeof workspace / sizeof *workspace; i++) tulle__free(workspace[i]);
     tulle_layout_free(c->square);
     tulle__free(c);
 }
@@ -127,17 +127,17 @@ static tulle_status place_S(struct call *c, const tulle_mat *S)
 
 static tulle_status allocate(tulle__lobpcg *l)
 {
-    const size_t room = (size_t)l->room, width = (size_t)l->width;
+    const size_t capacity = (size_t)l->capacity, width = (size_t)l->width;
     double **const square[] = {&l->small_A, &l->small_S, &l->Y, &l->Q, &l->work, &l->U};
     double **const line[] = {&l->theta, &l->residual, &l->size};
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
-        TULLE_CALL(tulle__alloc_zero(room * room, sizeof **square[i], "the projected matrix", square[i]));
+        TULLE_CALL(tulle__alloc_zero(capacity * capacity, sizeof **square[i], "the projected matrix", square[i]));
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
         TULLE_CALL(tulle__alloc_zero(width, sizeof **line[i], "values", line[i]));
-    TULLE_CALL(tulle__alloc(room, sizeof *l->all_theta, "values", &l->all_theta));
-    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->Z));
-    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->AZ));
-    if (l->S) TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->room, l->width, &l->SZ));
+    TULLE_CALL(tulle__alloc(capacity, sizeof *l->all_theta, "values", &l->all_theta));
+    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->capacity, l->width, &l->Z));
+    TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->capacity, l->width, &l->AZ));
+    if (l->S) TULLE_CALL(tulle__basis_init(l->comm, l->A->layout, l->A->type, l->capacity, l->width, &l->SZ));
     return TULLE_OK;
 }
 
@@ -205,7 +205,7 @@ static tulle_status write_vectors(const tulle__lobpcg *l, tulle_mat *X)
     for (tulle_gidx c = 0; c < l->count && status == TULLE_OK; c++) {
         const double one = 1;
         const char *from = (const char *)l->Z.V + (size_t)c * tulle_type_size(l->A->type);
-        tulle__columns_write_some(staged ? staged : X, 1, &c, &one, from, l->Z.room);
+        tulle__columns_write_some(staged ? staged : X, 1, &c, &one, from, l->Z.capacity);
     }
     status = tulle_comm_agree(l->comm, status);
     if (status == TULLE_OK && staged) status = tulle__columns_return(staged, X);
@@ -227,7 +227,7 @@ static tulle_status report_totals(const tulle__lobpcg *l, tulle_spectrum_report 
     report->columns = l->columns;
     report->reductions = l->Z.multi.space.reductions;
     report->block = l->width;
-    report->basis = l->room;
+    report->basis = l->capacity;
     report->norm = l->norm;
     report->converged = 0;
     for (int i = 0; i < l->count; i++) {
@@ -292,7 +292,7 @@ tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tul
         .M = M,
         .count = own.count,
         .width = own.block,
-        .room = 3 * own.block,
+        .capacity = 3 * own.block,
         .largest = own.end == TULLE_SPECTRUM_LARGEST,
         .tolerance = own.tolerance,
         .seed = own.seed,

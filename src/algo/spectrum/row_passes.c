@@ -167,9 +167,10 @@ static tulle_status cut_pieces(tulle__row_passes *p)
         }
         if (!count) TULLE_CALL(tulle__alloc_zero((size_t)p->pieces + 1, sizeof *p->cut, "pieces", &p->cut));
     }
-    for (int i = 0; i < TULLE__ROW_ROOMS; i++) {
-        TULLE_CALL(tulle__alloc(p->rows->ops->room(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
-        p->read[i].room = (char *)(((uintptr_t)p->memory[i] + SECTOR - 1) / SECTOR * SECTOR);
+    for (int i = 0; i < TULLE__ROW_WORKSPACES; i++) {
+        TULLE_CALL(
+            tulle__alloc(p->rows->ops->workspace(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
+        p->read[i].workspace = (char *)(((uintptr_t)p->memory[i] + SECTOR - 1) / SECTOR * SECTOR);
     }
     return TULLE_OK;
 }
@@ -205,10 +206,10 @@ tulle_status tulle__row_passes_of_rows(tulle_rows *rows, tulle__row_passes *p)
 
 static void start(tulle__row_passes *p, int piece)
 {
-    tulle__rows_read *read = &p->read[piece % TULLE__ROW_ROOMS];
+    tulle__rows_read *read = &p->read[piece % TULLE__ROW_WORKSPACES];
     const int64_t from = p->ptr[p->cut[piece]], to = p->ptr[p->cut[piece + 1]];
-    char *room = read->room;
-    *read = (tulle__rows_read){.first = p->begin + from, .count = to - from, .limit = p->n, .room = room};
+    char *workspace = read->workspace;
+    *read = (tulle__rows_read){.first = p->begin + from, .count = to - from, .limit = p->n, .workspace = workspace};
     p->rows->ops->start(p->rows, read);
 }
 
@@ -219,18 +220,18 @@ static tulle_status run_in_file(tulle__row_passes *p, tulle__row_body body, void
     const bool first = !p->rows->counted;
     p->rows->counting = first;
     for (int piece = 0; piece < p->pieces && status == TULLE_OK; piece++) {
-        for (; started < p->pieces && started < piece + TULLE__ROW_ROOMS; started++) start(p, started);
-        tulle__rows_read *read = &p->read[piece % TULLE__ROW_ROOMS];
+        for (; started < p->pieces && started < piece + TULLE__ROW_WORKSPACES; started++) start(p, started);
+        tulle__rows_read *read = &p->read[piece % TULLE__ROW_WORKSPACES];
         status = p->rows->ops->wait(p->rows, read);
         if (status == TULLE_OK)
             status = body(arg, &(tulle__row_piece){.first = p->first + p->cut[piece],
                                    .rows = p->cut[piece + 1] - p->cut[piece],
                                    .ptr = p->ptr + p->cut[piece],
-                                   .col = (const tulle_lidx *)(const void *)(read->room + read->colind_at),
-                                   .val = read->room + read->val_at});
+                                   .col = (const tulle_lidx *)(const void *)(read->workspace + read->colind_at),
+                                   .val = read->workspace + read->val_at});
         if (status == TULLE_OK) status = tulle__comm_interrupted(p->comm);
         if (status == TULLE_OK) continue;
-        while (++piece < started) (void)p->rows->ops->wait(p->rows, &p->read[piece % TULLE__ROW_ROOMS]);
+        while (++piece < started) (void)p->rows->ops->wait(p->rows, &p->read[piece % TULLE__ROW_WORKSPACES]);
     }
     p->rows->counting = false;
     p->rows->counted |= first && status == TULLE_OK;
@@ -246,7 +247,7 @@ tulle_status tulle__row_passes_run(tulle__row_passes *p, tulle__row_body body, v
 
 void tulle__row_passes_drop(tulle__row_passes *p)
 {
-    for (int i = 0; i < TULLE__ROW_ROOMS; i++) tulle__free(p->memory[i]);
+    for (int i = 0; i < TULLE__ROW_WORKSPACES; i++) tulle__free(p->memory[i]);
     tulle__free(p->cut);
     tulle__free(p->ptr);
     tulle_layout_free(p->layout);

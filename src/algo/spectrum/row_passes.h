@@ -18,7 +18,7 @@ typedef struct tulle__row_piece {
     const void *val;
 } tulle__row_piece;
 
-enum { TULLE__ROW_ROOMS = 2 };
+enum { TULLE__ROW_WORKSPACES = 2 };
 
 typedef struct tulle__row_passes {
     tulle_comm *comm;
@@ -35,8 +35,8 @@ typedef struct tulle__row_passes {
     int64_t begin;
     int64_t *cut; /* [pieces + 1], of own rows */
     int pieces;
-    void *memory[TULLE__ROW_ROOMS];
-    tulle__rows_read read[TULLE__ROW_ROOMS];
+    void *memory[TULLE__ROW_WORKSPACES];
+    tulle__rows_read read[TULLE__ROW_WORKSPACES];
 } tulle__row_passes;
 
 /*

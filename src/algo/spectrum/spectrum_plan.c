@@ -97,10 +97,10 @@ size_t tulle_spectrum_memory(
         return 0;
     tulle__spectrum_defaults(&own, n, type, 0);
     if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || own.basis < 1) return 0;
-    const size_t room = (size_t)(own.basis + own.block), line = (size_t)rows * tulle_type_size(type);
+    const size_t capacity = (size_t)(own.basis + own.block), line = (size_t)rows * tulle_type_size(type);
     /* in and out; X and its product at the end, without the basis; T, its copy and its vectors */
-    return tulle__basis_bytes(rows, type, (int)room, own.block, pes) + 2 * (size_t)own.block * line +
-           (size_t)own.count * line + 6 * room * room * sizeof(double) + FIXED;
+    return tulle__basis_bytes(rows, type, (int)capacity, own.block, pes) + 2 * (size_t)own.block * line +
+           (size_t)own.count * line + 6 * capacity * capacity * sizeof(double) + FIXED;
 }
 
 /* Collective, agreed. */
@@ -108,15 +108,15 @@ static tulle_status init(tulle_spectrum *s)
 {
     tulle_status status;
     const tulle_spectrum_options *o = &s->options;
-    const size_t count = (size_t)o->count, room = (size_t)(o->basis + o->block);
-    const size_t lines = (room + TULLE__TALL_MOST - 1) / TULLE__TALL_MOST * TULLE__TALL_MOST;
+    const size_t count = (size_t)o->count, capacity = (size_t)(o->basis + o->block);
+    const size_t lines = (capacity + TULLE__TALL_MOST - 1) / TULLE__TALL_MOST * TULLE__TALL_MOST;
     s->most = o->basis;
-    TULLE_TRY(tulle__basis_init(s->comm, s->A->layout, s->A->type, (int)room, o->block, &s->basis));
-    TULLE_TRY(tulle__alloc_zero(room * room, sizeof *s->T, "the projected matrix", &s->T));
-    TULLE_TRY(tulle__alloc(room * room, sizeof *s->work, "the projected matrix", &s->work));
-    TULLE_TRY(tulle__alloc(room * room, sizeof *s->U, "the projected matrix", &s->U));
-    TULLE_TRY(tulle__alloc(room, sizeof *s->theta, "values", &s->theta));
-    TULLE_TRY(tulle__alloc(room, sizeof *s->order, "values", &s->order));
+    TULLE_TRY(tulle__basis_init(s->comm, s->A->layout, s->A->type, (int)capacity, o->block, &s->basis));
+    TULLE_TRY(tulle__alloc_zero(capacity * capacity, sizeof *s->T, "the projected matrix", &s->T));
+    TULLE_TRY(tulle__alloc(capacity * capacity, sizeof *s->work, "the projected matrix", &s->work));
+    TULLE_TRY(tulle__alloc(capacity * capacity, sizeof *s->U, "the projected matrix", &s->U));
+    TULLE_TRY(tulle__alloc(capacity, sizeof *s->theta, "values", &s->theta));
+    TULLE_TRY(tulle__alloc(capacity, sizeof *s->order, "values", &s->order));
     TULLE_TRY(tulle__alloc(lines, sizeof *s->H, "inner products", &s->H));
     TULLE_TRY(tulle__alloc((size_t)TULLE__TALL_MOST, sizeof *s->share, "inner products", &s->share));
     TULLE_TRY(tulle__alloc(count, sizeof *s->wanted, "values", &s->wanted));
@@ -300,7 +300,7 @@ static tulle_status write_vectors(const tulle_spectrum *s, int found, tulle_mat 
     for (tulle_gidx c = 0; c < s->options.count; c++) {
         const double factor = c < found;
         const char *from = (const char *)s->basis.V + (c < found ? (size_t)c * tulle_type_size(s->A->type) : 0);
-        tulle__columns_write_some(to, 1, &c, &factor, from, s->basis.room);
+        tulle__columns_write_some(to, 1, &c, &factor, from, s->basis.capacity);
     }
     TULLE_TRY(tulle_comm_agree(s->comm, TULLE_OK)); /* all have written */
     if (staged) TULLE_TRY(tulle__columns_return(staged, X));
@@ -356,7 +356,7 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     s->norm = s->worst = 0;
     s->stream = 0;
     s->basis.columns = s->solved = s->converged = s->locked = 0;
-    memset(s->T, 0, (size_t)s->basis.room * (size_t)s->basis.room * sizeof *s->T);
+    memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);
     TULLE_CALL(tulle__spectrum_iterate(s));
     const int found = s->basis.columns = s->found;
     for (int twice = 0; twice < 2; twice++) TULLE_CALL(tulle__basis_correct(&s->basis, &report->orthogonality));

@@ -22,7 +22,7 @@ void tulle__svd_keep_product(void *arg, int at)
 {
     tulle_svd *s = arg;
     s->gram.Z = (char *)s->left.V + (size_t)at * tulle_type_size(s->rows.type);
-    s->gram.ldz = s->left.room;
+    s->gram.ldz = s->left.capacity;
 }
 
 /* ---- orthogonal columns of W ---- */
@@ -82,7 +82,7 @@ static tulle_status length_of(tulle_svd *s, int i, double *length)
 {
     tulle__basis *b = &s->left;
     const char *column = (const char *)b->V + (size_t)i * tulle_type_size(s->rows.type);
-    const tulle__multi_tsmttsm gram = {column, b->room, column, b->room, 1, 1, 1, b->gram};
+    const tulle__multi_tsmttsm gram = {column, b->capacity, column, b->capacity, 1, 1, 1, b->gram};
     const tulle_status status = tulle__multi_tsmttsm_all(&b->multi, 1, &gram);
     *length = b->gram[0][0] > 0 ? sqrt(b->gram[0][0]) : b->gram[0][0] == 0 ? 0 : NAN;
     return status;
@@ -93,9 +93,9 @@ static void scale_column(const tulle_svd *s, int i, double factor)
     const tulle__basis *b = &s->left;
     for (int64_t r = 0; r < s->rows.count; r++)
         if (s->rows.type == TULLE_F32)
-            ((float *)b->V)[r * b->room + i] = (float)((double)((float *)b->V)[r * b->room + i] * factor);
+            ((float *)b->V)[r * b->capacity + i] = (float)((double)((float *)b->V)[r * b->capacity + i] * factor);
         else
-            ((double *)b->V)[r * b->room + i] *= factor;
+            ((double *)b->V)[r * b->capacity + i] *= factor;
 }
 
 /* Random directions, orthogonal to the first columns, up to `count` of them. Collective, agreed. */
@@ -103,18 +103,20 @@ static tulle_status complete(tulle_svd *s, int count)
 {
     tulle__basis *b = &s->left;
     tulle_status status = TULLE_OK;
-    void *room = NULL;
+    void *workspace = NULL;
     if (b->columns == count) return status;
-    status = tulle__alloc((size_t)s->rows.count * (size_t)b->width, tulle_type_size(s->rows.type), "directions", &room);
+    status =
+        tulle__alloc((size_t)s->rows.count * (size_t)b->width, tulle_type_size(s->rows.type), "directions", &workspace);
     status = tulle_comm_agree(s->rows.comm, status);
     for (uint64_t stream = 1ull << 32; b->columns < count && status == TULLE_OK; stream++) {
         bool finite;
-        tulle__block_of_columns Q = {room, b->width, count - b->columns < b->width ? count - b->columns : b->width};
+        tulle__block_of_columns Q = {
+            workspace, b->width, count - b->columns < b->width ? count - b->columns : b->width};
         tulle__basis_random(b, s->options.seed, stream, &Q);
         status = tulle__basis_orthonormalise(b, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
         if (status == TULLE_OK) tulle__basis_append(b, &Q);
     }
-    tulle__free(room);
+    tulle__free(workspace);
     return status;
 }
 
@@ -141,7 +143,7 @@ static tulle_status residual_of(tulle_svd *s, int i, double sigma, void *Y, int 
     const tulle_type type = s->rows.type;
     const void *x = (const char *)v->V + (size_t)i * tulle_type_size(type);
     v->turn[0][0] = -sigma;
-    const tulle__multi_term term = {x, v->room, 1, 1, 1, v->turn};
+    const tulle__multi_term term = {x, v->capacity, 1, 1, 1, v->turn};
     tulle__multi_tsmm(&v->multi, 1, &term, 1, 1, Y, ld);
     const tulle__multi_tsmttsm gram = {Y, ld, Y, ld, 1, 1, 1, v->gram};
     const tulle_status status = tulle__multi_tsmttsm_all(&v->multi, 1, &gram);
@@ -159,7 +161,7 @@ static tulle_status measure(tulle_svd *s, int from, int found, const double *sig
     status = tulle_comm_agree(s->rows.comm, status);
     for (int at = from; at < found && status == TULLE_OK; at += s->width) {
         const int n = found - at < s->width ? found - at : s->width;
-        status = tulle__gram_transposed(&s->gram, (char *)s->left.V + (size_t)at * size, s->left.room, n, Y);
+        status = tulle__gram_transposed(&s->gram, (char *)s->left.V + (size_t)at * size, s->left.capacity, n, Y);
         s->spectrum->passes++;
         for (int i = 0; i < n && status == TULLE_OK; i++)
             status = residual_of(s, at + i, sigma[at + i], (char *)Y + (size_t)i * size, n, &residual[at + i]);
@@ -208,7 +210,7 @@ tulle_status tulle__svd_write(const tulle_svd *s, const tulle__basis *basis, con
     for (tulle_gidx c = 0; c < s->options.count; c++) {
         const double by = c >= found ? 0 : factor ? factor[c] : 1;
         const char *from = (const char *)basis->V + (c < found ? (size_t)c * tulle_type_size(s->rows.type) : 0);
-        tulle__columns_write_some(to, 1, &c, &by, from, basis->room);
+        tulle__columns_write_some(to, 1, &c, &by, from, basis->capacity);
     }
     tulle_status status = tulle_comm_agree(s->rows.comm, TULLE_OK); /* all have written */
     if (status == TULLE_OK && staged) status = tulle__columns_return(staged, X);

@@ -10,10 +10,10 @@
 
 struct tile_producer {
     tulle__producer producer;
-    int in_place;                   /* all slabs are: there are no rooms */
+    int in_place;                   /* all slabs are: there are no staging buffers */
     int group[TULLE__STREAM_RING];  /* < 0: no get is pending */
-    size_t val[TULLE__STREAM_RING]; /* offset of the values in the room */
-    char *room[TULLE__STREAM_RING];
+    size_t val[TULLE__STREAM_RING]; /* offset of the values in the staging buffer */
+    char *staging[TULLE__STREAM_RING];
 };
 
 static const tulle__row_range *piece_of(const tulle__producer *producer, const tulle__stream_slab *slab)
@@ -26,7 +26,7 @@ static size_t padded(size_t bytes)
     return (bytes + 255) & ~(size_t)255;
 }
 
-static size_t room(const tulle__producer *producer, int64_t entries)
+static size_t buffer_bytes(const tulle__producer *producer, int64_t entries)
 {
     if (((const struct tile_producer *)producer)->in_place) return 0;
     size_t bytes =
@@ -40,7 +40,7 @@ static void start(tulle__producer *base, int slot, const tulle__stream_slab *sla
     struct tulle_stream *s = base->stream;
     int i = piece_of(base, slab)->tile;
     size_t size = tulle_type_size(s->type), colind = (size_t)slab->entries * sizeof(int32_t);
-    producer->room[slot] = to;
+    producer->staging[slot] = to;
     producer->val[slot] = padded(colind);
     producer->group[slot] = -1;
     if (!slab->entries) return;
@@ -77,7 +77,8 @@ static tulle_status wait(tulle__producer *base, int slot, const tulle__stream_sl
     if (producer->group[slot] >= 0) status = tulle__wait(s->comm, producer->group[slot]);
     producer->group[slot] = -1;
     *arrived = (tulle__arrived){
-        .array = {[TULLE__COLIND] = producer->room[slot], [TULLE__VAL] = producer->room[slot] + producer->val[slot]}};
+        .array = {
+            [TULLE__COLIND] = producer->staging[slot], [TULLE__VAL] = producer->staging[slot] + producer->val[slot]}};
     return status;
 }
 
@@ -86,7 +87,7 @@ static void drop(tulle__producer *producer)
     tulle__free(producer);
 }
 
-static const tulle__producer_ops ops = {.room = room, .start = start, .wait = wait, .free = drop};
+static const tulle__producer_ops ops = {.staging = buffer_bytes, .start = start, .wait = wait, .free = drop};
 
 tulle_status tulle__producer_new(struct tulle_stream *s, tulle__producer **out)
 {

@@ -154,7 +154,7 @@ static tulle_status fill_parts(void *arg, int thread, int nthreads)
     return status;
 }
 
-static size_t room(const tulle__producer *producer, int64_t entries)
+static size_t buffer_bytes(const tulle__producer *producer, int64_t entries)
 {
     (void)producer;
     (void)entries;
@@ -175,7 +175,7 @@ static void drop(tulle__producer *producer)
     tulle__free(producer);
 }
 
-static const tulle__producer_ops ops = {.room = room, .wait = wait, .free = drop};
+static const tulle__producer_ops ops = {.staging = buffer_bytes, .wait = wait, .free = drop};
 
 tulle_status tulle__producer_of_packed(struct tulle_stream *s, tulle__producer **out)
 {

@@ -13,10 +13,10 @@ struct rows_producer {
     tulle__rows_read read[TULLE__STREAM_RING];
 };
 
-static size_t room(const tulle__producer *producer, int64_t entries)
+static size_t buffer_bytes(const tulle__producer *producer, int64_t entries)
 {
     const tulle_rows *rows = producer->stream->rows;
-    return rows->ops->room(rows, entries);
+    return rows->ops->workspace(rows, entries);
 }
 
 /* In a half: the end of the columns that this PE's rows reach. */
@@ -25,7 +25,7 @@ static void start(tulle__producer *base, int slot, const tulle__stream_slab *sla
     const struct tulle_stream *s = base->stream;
     tulle__rows_read *read = &((struct rows_producer *)base)->read[slot];
     int64_t b = s->format.block;
-    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->x_lines / b, .room = to};
+    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->x_lines / b, .workspace = to};
     if (s->format.symmetric) {
         read->first_col = s->first_row / b;
         read->limit = s->lines + s->spill / b;
@@ -65,7 +65,7 @@ static tulle_status wait(tulle__producer *base, int slot, const tulle__stream_sl
     tulle_status status = rows->ops->wait(rows, read);
     base->read += read->bytes;
     *arrived = (tulle__arrived){
-        .array = {[TULLE__COLIND] = read->room + read->colind_at, [TULLE__VAL] = read->room + read->val_at}};
+        .array = {[TULLE__COLIND] = read->workspace + read->colind_at, [TULLE__VAL] = read->workspace + read->val_at}};
     if (status == TULLE_OK && base->stream->format.symmetric)
         status = check_half(base->stream, slab, arrived->array[TULLE__COLIND]);
     return status;
@@ -82,7 +82,7 @@ static void drop(tulle__producer *producer)
 }
 
 static const tulle__producer_ops ops = {
-    .room = room, .start = start, .ready = ready, .wait = wait, .check = check, .free = drop};
+    .staging = buffer_bytes, .start = start, .ready = ready, .wait = wait, .check = check, .free = drop};
 
 tulle_status tulle__producer_of_rows(struct tulle_stream *s, tulle__producer **out)
 {

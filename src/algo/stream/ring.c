@@ -31,8 +31,8 @@ void tulle__ring_drop(struct tulle_stream *s)
         ops->event_free(s->device, s->ready[i]);
         ops->event_free(s->device, s->used[i]);
         s->ready[i] = s->used[i] = NULL;
-        ops->host_free(s->device, s->room[i]);
-        s->room[i] = NULL;
+        ops->host_free(s->device, s->staging[i]);
+        s->staging[i] = NULL;
     }
     for (int i = 0; i < s->nbuffers; i++) tulle__device_buffer_free(s->device, s->buffer[i]);
     tulle__device_buffer_free(s->device, s->pointed);
@@ -60,7 +60,7 @@ static tulle__transfer_mode way_of(const struct tulle_stream *s, size_t host)
 static size_t buffer_bytes(const struct tulle_stream *s, int k)
 {
     const tulle__stream_slab *slab = &s->slab[k];
-    return s->mode == TULLE__MODE_DIRECT ? s->producer->ops->room(s->producer, slab->entries)
+    return s->mode == TULLE__MODE_DIRECT ? s->producer->ops->staging(s->producer, slab->entries)
                                          : tulle__slab_places(s, slab->rows, slab->entries).bytes;
 }
 
@@ -138,25 +138,25 @@ tulle_status tulle__ring_make(struct tulle_stream *s)
     TULLE_CALL(s->mode == TULLE__MODE_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
     if (s->mode != TULLE__MODE_IN_PLACE) TULLE_CALL(make_workspaces(s));
     for (int i = 0; i < s->plan.ring && i < s->nslabs && s->mode == TULLE__MODE_STAGED; i++)
-        TULLE_CALL(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
+        TULLE_CALL(ops->host_new(s->device, host, "staging of slabs", &s->staging[i]));
     return TULLE_OK;
 }
 
 size_t tulle__ring_host_bytes(const struct tulle_stream *s)
 {
-    size_t room, bytes = 0;
-    tulle__slab_largest(s, &room);
+    size_t capacity, bytes = 0;
+    tulle__slab_largest(s, &capacity);
     for (int i = 0; i < TULLE__STREAM_RING; i++)
-        if (s->room[i]) bytes += room;
+        if (s->staging[i]) bytes += capacity;
     for (int k = 0; k < s->nslabs; k++) bytes += (size_t)(s->slab[k].rows + 1) * (size_t)s->device->rowptr_bytes;
     return bytes;
 }
 
 /* ---- a slab ---- */
 
-char *tulle__ring_room(const struct tulle_stream *s, int in)
+char *tulle__ring_buffer(const struct tulle_stream *s, int in)
 {
-    return s->mode == TULLE__MODE_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
+    return s->mode == TULLE__MODE_DIRECT ? s->buffer[in]->direct : s->staging[in % s->plan.ring];
 }
 
 void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arrived *arrived)
@@ -229,17 +229,17 @@ struct progress {
     double reading;
 };
 
-/* Starts reads for all free rooms: no copy or kernel uses them any more. */
+/* Starts reads for all free staging buffers: no copy or kernel uses them any more. */
 static void start_reads(struct tulle_stream *s, struct progress *p)
 {
-    int rooms = s->mode == TULLE__MODE_DIRECT || s->mode == TULLE__MODE_STAGED;
-    while (rooms && p->started < s->nslabs && p->started < p->done + p->ring &&
+    int capacities = s->mode == TULLE__MODE_DIRECT || s->mode == TULLE__MODE_STAGED;
+    while (capacities && p->started < s->nslabs && p->started < p->done + p->ring &&
            (!s->options.no_overlap || p->started == p->done)) {
         int slot = p->started % s->plan.ring;
         tulle__device_event *last = s->mode == TULLE__MODE_DIRECT ? s->used[slot] : s->ready[slot];
         if (p->started >= p->ring && !s->device->ops->event_done(last)) return;
         s->producer->ops->start(
-            s->producer, slot, &s->slab[p->started], tulle__ring_room(s, s->plan.resident ? p->started : slot));
+            s->producer, slot, &s->slab[p->started], tulle__ring_buffer(s, s->plan.resident ? p->started : slot));
         p->started++;
     }
 }
@@ -291,7 +291,8 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
         int may_send =
             p->sent < s->nslabs && p->sent < p->done + p->ring && (!s->options.no_overlap || p->sent == p->done);
         start_reads(s, p);
-        int started = s->mode == TULLE__MODE_COPIED || p->sent < p->started; /* else its room is not free yet */
+        int started =
+            s->mode == TULLE__MODE_COPIED || p->sent < p->started; /* else its staging buffer is not free yet */
         if (may_send && started && (has_arrived(s, p) || p->done == p->sent))
             status = send(s, p);
         else if (p->done < p->sent)
@@ -369,13 +370,13 @@ tulle_status tulle__ring_wait(struct tulle_stream *s, tulle__device_queue *queue
     return s->device->ops->queue_wait(queue);
 }
 
-/* A matrix that stays on the device needs no rooms on the host any more. */
+/* A matrix that stays on the device needs no staging buffers on the host any more. */
 static void finish_loading(struct tulle_stream *s)
 {
     s->loaded = 1;
     for (int i = 0; i < TULLE__STREAM_RING; i++) {
-        s->device->ops->host_free(s->device, s->room[i]);
-        s->room[i] = NULL;
+        s->device->ops->host_free(s->device, s->staging[i]);
+        s->staging[i] = NULL;
     }
 }
 

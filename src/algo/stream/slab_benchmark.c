@@ -18,7 +18,7 @@ static const double CLOCK = 1e-7; /* seconds: the clock's resolution */
 static tulle_status cut_trial(struct tulle_stream *s)
 {
     enum { MOST = 32 << 20 };
-    size_t room = tulle__stream_room(s) / 3, host;
+    size_t capacity = tulle__stream_workspace(s) / 3, host;
     double most = (double)tulle__slab_bytes(s, s->lines, s->entries) / 8;
     if (most > MOST) most = MOST;
     tulle_status status = TULLE_OK;
@@ -29,9 +29,9 @@ static tulle_status cut_trial(struct tulle_stream *s)
         s->slab[0] = s->slab[1]; /* from the middle, as the first slab is small */
         s->nslabs = 2;
         size_t largest = tulle__slab_largest(s, &host);
-        if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1 || slabs >= s->lines) break;
+        if ((largest <= capacity && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1 || slabs >= s->lines) break;
     }
-    return tulle__slab_largest(s, &host) <= room ? TULLE_OK : TULLE_ERR_LIMIT;
+    return tulle__slab_largest(s, &host) <= capacity ? TULLE_OK : TULLE_ERR_LIMIT;
 }
 
 static double least(const double *x)
@@ -46,10 +46,10 @@ static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle
     const tulle__producer_ops *producer = s->producer->ops;
     size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
     double start = tulle__clock_seconds();
-    char *room = tulle__ring_room(s, 0);
-    if (room) producer->start(s->producer, 0, &s->slab[0], room);
+    char *staging = tulle__ring_buffer(s, 0);
+    if (staging) producer->start(s->producer, 0, &s->slab[0], staging);
     tulle_status status = producer->wait(s->producer, 0, &s->slab[0], arrived);
-    if (room && status == TULLE_OK) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
+    if (staging && status == TULLE_OK) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
     return status;
 }
 

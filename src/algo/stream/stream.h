@@ -4,13 +4,14 @@
  * slabs. Lines of Y on its device are the rows of its ranges, consecutively. Slabs come from a
  * producer: memory that is read in place, the segment of another PE, or a file.
  *
- *   producer --start/wait--> staging (ring of `ring` rooms on the host) --upload--> ring of `ring` buffers --> kernel
+ *   producer --start/wait--> staging (ring of `ring` staging buffers on the host) --upload--> ring of `ring` buffers
+ * --> kernel
  *
- * There is no staging where the producer is memory from which the device copies (rooms are NULL);
- * where the host reaches the device's ring, that is the staging itself. Slab s uses room and buffer
+ * There is no staging where the producer is memory from which the device copies (staging buffers are NULL);
+ * where the host reaches the device's ring, that is the staging itself. Slab s uses staging buffer and buffer
  * s mod ring. Its steps may begin as follows:
  *
- *   read      when the kernel of slab s - ring has started, and its upload is done (its room is free)
+ *   read      when the kernel of slab s - ring has started, and its upload is done (its staging buffer is free)
  *   upload    when it has arrived and the kernel of slab s - ring has started: the copy queue waits for it
  *   multiply  when it has been uploaded: the kernel queue waits for that
  *
@@ -72,11 +73,11 @@ typedef struct tulle__packed tulle__packed;
 
 typedef struct tulle__producer_ops {
     /*
-     * Bytes of room for a slab, a multiple of 4096; 0: slabs are read in place, and start is not
+     * Bytes of the staging buffer of a slab, a multiple of 4096; 0: slabs are read in place, and start is not
      * called.
      */
-    size_t (*room)(const tulle__producer *producer, int64_t entries);
-    void (*start)(tulle__producer *producer, int slot, const tulle__stream_slab *slab, char *room);
+    size_t (*staging)(const tulle__producer *producer, int64_t entries);
+    void (*start)(tulle__producer *producer, int slot, const tulle__stream_slab *slab, char *staging);
     int (*ready)(tulle__producer *producer, int slot); /* 1: the wait returns at once; NULL: unknown */
     tulle_status (*wait)(tulle__producer *producer, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived);
     tulle_status (*check)(
@@ -95,7 +96,7 @@ typedef enum tulle__transfer_mode {
     TULLE__MODE_IN_PLACE, /* kernels read them in place */
     TULLE__MODE_DIRECT,   /* the producer writes to the device's buffers */
     TULLE__MODE_COPIED,   /* they are copied from where they lie */
-    TULLE__MODE_STAGED    /* the producer writes to rooms on the host, from which they are copied */
+    TULLE__MODE_STAGED    /* the producer writes to staging buffers on the host, from which they are copied */
 } tulle__transfer_mode;
 
 struct tulle_stream {
@@ -144,7 +145,7 @@ struct tulle_stream {
     tulle__device_event *ended; /* recorded before a queue is awaited */
     int nbuffers;
     tulle__device_buffer *pointed; /* `pointers`, if the device reads them in place; or NULL */
-    char *room[TULLE__STREAM_RING];
+    char *staging[TULLE__STREAM_RING];
     char *staged; /* host memory for X and Y in another order than the device's, allocated on demand */
     size_t staged_bytes;
     int loaded; /* resident and uploaded */
@@ -191,8 +192,8 @@ double tulle__slab_share(int s, int slabs);
 typedef enum tulle__stream_cuts { TULLE__CUT_EVENLY, TULLE__CUT_IN_TILES, TULLE__CUT_BY_ROWS } tulle__stream_cuts;
 /* Cuts all row ranges into a new stream->slab. A row: as few as the device lets a slab begin at. */
 tulle_status tulle__stream_cut(struct tulle_stream *stream, int slabs, tulle__stream_cuts cuts);
-/* The largest slab, in bytes of a buffer and of host room. */
-size_t tulle__slab_largest(const struct tulle_stream *stream, size_t *room);
+/* The largest slab, in bytes of a buffer and of a staging buffer. */
+size_t tulle__slab_largest(const struct tulle_stream *stream, size_t *staging);
 /* A slab without the addresses of its arrays. */
 tulle__slab tulle__slab_of(const struct tulle_stream *stream, int slab);
 /* The first column of X that slabs count from. */
@@ -222,7 +223,7 @@ typedef struct tulle__stream_rates {
 } tulle__stream_rates;
 
 /* Bytes of the device available to slabs: what X and Y leave, within the PE's memory. */
-size_t tulle__stream_room(const struct tulle_stream *stream);
+size_t tulle__stream_workspace(const struct tulle_stream *stream);
 /* Decides on residence, slabs and ring; fills plan. rates: NULL if nothing can be benchmarked. */
 tulle_status tulle__stream_make_plan(struct tulle_stream *stream, const tulle__stream_rates *rates);
 
@@ -240,14 +241,14 @@ typedef struct tulle__stream_times {
 /* Allocates everything for products. */
 tulle_status tulle__ring_make(struct tulle_stream *stream);
 void tulle__ring_drop(struct tulle_stream *stream);
-/* Host memory for row pointers and rooms. */
+/* Host memory for row pointers and staging buffers. */
 size_t tulle__ring_host_bytes(const struct tulle_stream *stream);
 /* Multiplies the slab in buffer `in`, with all columns or column by column. */
 void tulle__ring_multiply(struct tulle_stream *stream, int in, tulle_gidx cols);
 /* Starts the copies of an arrived slab into a buffer. */
 void tulle__ring_upload(struct tulle_stream *stream, int slab, int in, const tulle__arrived *arrived);
 /* Memory where the producer writes for buffer `in`; NULL: nowhere. */
-char *tulle__ring_room(const struct tulle_stream *stream, int in);
+char *tulle__ring_buffer(const struct tulle_stream *stream, int in);
 /* Waits for a queue like queue_wait, while other PEs' transfers progress. */
 tulle_status tulle__ring_wait(struct tulle_stream *stream, tulle__device_queue *queue);
 /* Y = A X for the vectors on the device. */

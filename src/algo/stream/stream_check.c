@@ -30,7 +30,7 @@ tulle_status tulle_stream_check_solve(
     tulle_stream *stream, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
     tulle_krylov_options chosen;
-    if (TULLE__NULL(stream) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_room) ||
+    if (TULLE__NULL(stream) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_capacity) ||
         TULLE__NULL(error))
         return tulle__refuse(stream ? stream->comm : B ? B->comm : X ? X->comm : NULL);
     const tulle__operand A = factor_of(stream);

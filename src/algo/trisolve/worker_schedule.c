@@ -22,7 +22,7 @@ void tulle__worker_schedule_fini(tulle__worker_schedule *schedule)
 size_t tulle__worker_schedule_bytes(const tulle__worker_schedule *schedule, tulle_type type)
 {
     size_t bytes =
-        (size_t)schedule->room * sizeof *schedule->block + (size_t)schedule->wait_room * sizeof *schedule->wait;
+        (size_t)schedule->capacity * sizeof *schedule->block + (size_t)schedule->wait_capacity * sizeof *schedule->wait;
     if (schedule->dense && schedule->panels) bytes += schedule->dense->bytes(schedule->panels);
     if (schedule->inverse) bytes += (size_t)schedule->nrows * tulle_type_size(type);
     if (schedule->rowptr)
@@ -58,7 +58,7 @@ static tulle_status add_wait(tulle__worker_schedule *schedule, int worker, int64
 {
     if (schedule->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
     TULLE_CALL(
-        tulle__grow(schedule->nwaits, &schedule->wait_room, 64, sizeof *schedule->wait, "waits", &schedule->wait));
+        tulle__grow(schedule->nwaits, &schedule->wait_capacity, 64, sizeof *schedule->wait, "waits", &schedule->wait));
     schedule->wait[schedule->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
     return TULLE_OK;
 }
@@ -78,7 +78,7 @@ tulle_status tulle__worker_schedule_wait(tulle__worker_schedule *schedule)
 tulle_status tulle__worker_schedule_add(tulle__worker_schedule *schedule, const tulle__row_block *block)
 {
     TULLE_CALL(tulle__grow(
-        schedule->nblocks, &schedule->room, 64, sizeof *schedule->block, "blocks of rows", &schedule->block));
+        schedule->nblocks, &schedule->capacity, 64, sizeof *schedule->block, "blocks of rows", &schedule->block));
     schedule->nrows += block->count;
     schedule->block[schedule->nblocks] = *block;
     schedule->block[schedule->nblocks].done = schedule->nrows;

@@ -55,9 +55,9 @@ typedef struct tulle__solve_wait {
 typedef struct tulle__worker_schedule {
     int worker;
     int64_t nrows, nnz; /* off the diagonal */
-    int64_t nblocks, room;
+    int64_t nblocks, capacity;
     tulle__row_block *block;
-    int64_t nwaits, wait_room;
+    int64_t nwaits, wait_capacity;
     tulle__solve_wait *wait;
     /* permuted: copies of the rows, in the order of the schedule */
     void *inverse; /* [nrows] of the pivots; NULL: all are 1 */

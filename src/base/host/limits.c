@@ -153,9 +153,9 @@ static void each_group(const char *root, int controller, group_look look, void *
 
 /* ---- memory ---- */
 
-static void bound(tulle__room *room, size_t bytes, const char *by)
+static void bound(tulle__headroom *headroom, size_t bytes, const char *by)
 {
-    if (bytes < room->bytes) *room = (tulle__room){bytes, by};
+    if (bytes < headroom->bytes) *headroom = (tulle__headroom){bytes, by};
 }
 
 static size_t left_of(size_t most, size_t used)
@@ -165,12 +165,12 @@ static size_t left_of(size_t most, size_t used)
 
 static void look_at_memory(const char *folder, int v2, void *arg)
 {
-    const tulle__room *room = arg;
+    const tulle__headroom *headroom = arg;
     size_t most, used = 0, droppable = 0;
     if (!read_number(folder, v2 ? "memory.max" : "memory.limit_in_bytes", "", &most)) return;
     if (most > SIZE_MAX / 4) return; /* none, in words of v1 */
     (void)read_number(folder, v2 ? "memory.current" : "memory.usage_in_bytes", "", &used);
-    if (left_of(most, used) >= room->bytes) return; /* reading its statistics is slow */
+    if (left_of(most, used) >= headroom->bytes) return; /* reading its statistics is slow */
     (void)read_number(folder, "memory.stat", v2 ? "inactive_file " : "total_inactive_file ", &droppable);
     bound(arg, left_of(most, left_of(used, droppable)), "the memory limit of a control group");
 }
@@ -184,32 +184,33 @@ static size_t limit_left(const char *root, const struct rlimit *limit, const cha
     return left_of((size_t)limit->rlim_cur, kilobytes * 1024);
 }
 
-tulle__room tulle__mapping_room(const char *root)
+tulle__headroom tulle__mapping_headroom(const char *root)
 {
-    tulle__room room = {SIZE_MAX, "no limit"};
+    tulle__headroom headroom = {SIZE_MAX, "no limit"};
     size_t most = 0, promised = 0, mode = 0;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0)
-        bound(&room, limit_left(root, &limit, "VmSize:"), "the limit of the address space (ulimit -v)");
+        bound(&headroom, limit_left(root, &limit, "VmSize:"), "the limit of the address space (ulimit -v)");
     if (getrlimit(RLIMIT_DATA, &limit) == 0)
-        bound(&room, limit_left(root, &limit, "VmData:"), "the limit of data (ulimit -d)");
+        bound(&headroom, limit_left(root, &limit, "VmData:"), "the limit of data (ulimit -d)");
     if (read_number(root, "proc/sys/vm/overcommit_memory", "", &mode) && mode == 2 &&
         read_number(root, "proc/meminfo", "CommitLimit:", &most) &&
         read_number(root, "proc/meminfo", "Committed_AS:", &promised))
-        bound(&room, left_of(most, promised) * 1024, "the host's limit of promises (vm.overcommit_memory=2)");
-    return room;
+        bound(&headroom, left_of(most, promised) * 1024, "the host's limit of promises (vm.overcommit_memory=2)");
+    return headroom;
 }
 
-tulle__room tulle__memory_room(const char *root)
+tulle__headroom tulle__memory_headroom(const char *root)
 {
-    tulle__room room = {(size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE) / 2, "the memory of the host"};
-    const tulle__room mapping = tulle__mapping_room(root);
+    tulle__headroom headroom = {
+        (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE) / 2, "the memory of the host"};
+    const tulle__headroom mapping = tulle__mapping_headroom(root);
     size_t kilobytes = 0;
     if (read_number(root, "proc/meminfo", "MemAvailable:", &kilobytes))
-        room = (tulle__room){kilobytes * 1024, "the free memory of the host"};
-    each_group(root, MEMORY, look_at_memory, &room);
-    bound(&room, mapping.bytes, mapping.by);
-    return room;
+        headroom = (tulle__headroom){kilobytes * 1024, "the free memory of the host"};
+    each_group(root, MEMORY, look_at_memory, &headroom);
+    bound(&headroom, mapping.bytes, mapping.by);
+    return headroom;
 }
 
 /* ---- cores ---- */

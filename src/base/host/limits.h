@@ -10,22 +10,22 @@
 #include <stddef.h>
 
 /* An amount, and what bounds it, as a message names it: "the limit of a control group". */
-typedef struct tulle__room {
+typedef struct tulle__headroom {
     size_t bytes;
     const char *by;
-} tulle__room;
+} tulle__headroom;
 
 /*
  * Memory that it may still take: what is free; what its control groups leave, where pages of files that can be dropped
  * are free; and what it may still map.
  */
-tulle__room tulle__memory_room(const char *root);
+tulle__headroom tulle__memory_headroom(const char *root);
 
 /*
  * Memory of its own that it may still map, with or without pages: SIZE_MAX, or what is left of ulimit -v, of ulimit -d,
  * or, where memory is not overcommitted, of what the host may promise.
  */
-tulle__room tulle__mapping_room(const char *root);
+tulle__headroom tulle__mapping_headroom(const char *root);
 
 /* Cores that the machine, or the quota of a control group, has for the processes of this host together; at least 1. */
 int tulle__cores_of_host(const char *root);

@@ -12,7 +12,7 @@
 
 static size_t mapping_left(void)
 {
-    return tulle__mapping_room("").bytes;
+    return tulle__mapping_headroom("").bytes;
 }
 
 static int cores_of_host(void)

@@ -38,10 +38,10 @@ struct search {
 
 static void add(struct search *s, const char *folder, int length, const char *below)
 {
-    const size_t room = sizeof s->folders - s->used;
+    const size_t capacity = sizeof s->folders - s->used;
     const int n = snprintf(
-        s->folders + s->used, room, "%s%.*s%s%s", s->used ? ":" : "", length, folder, *below ? "/" : "", below);
-    if (n > 0 && (size_t)n < room) s->used += (size_t)n;
+        s->folders + s->used, capacity, "%s%.*s%s%s", s->used ? ":" : "", length, folder, *below ? "/" : "", below);
+    if (n > 0 && (size_t)n < capacity) s->used += (size_t)n;
     s->folders[s->used] = '\0';
 }
 

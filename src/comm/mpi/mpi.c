@@ -87,16 +87,17 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, int direct, tu
     tulle_status status = choose_files(comm, node_pes, direct, &in_files);
     if (status != TULLE_OK) return status;
     /* each process maps the segments of all; MPI's windows lie in /dev/shm */
-    const size_t files = in_files ? SIZE_MAX : tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
-    size_t room = (files < mappable ? files : mappable) / (size_t)node_pes;
-    size_t most = room > segment_extra ? room - segment_extra : 0;
+    const size_t files = in_files ? SIZE_MAX : tulle__mpi_capacity(),
+                 mappable = tulle__mpi_host->mapping_left() / 3 * 2;
+    size_t capacity = (files < mappable ? files : mappable) / (size_t)node_pes;
+    size_t most = capacity > segment_extra ? capacity - segment_extra : 0;
     size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)node_pes;
     if (share > most / 5 * 4) share = most / 5 * 4;
     size_t want = setting->memory ? setting->memory / (size_t)setting->npes : share;
     if (want > most || !want)
         status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
             "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB %s",
-            (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6,
+            (double)(want + segment_extra) / 1e6, node_pes, (double)capacity / 1e6,
             files < mappable ? "of /dev/shm: give less memory or enlarge it (docker run --shm-size)"
                              : "that it may map (ulimit -v, -d): give less memory or raise that limit");
     status = tulle__mpi_agree(comm, status);

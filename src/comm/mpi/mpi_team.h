@@ -51,7 +51,7 @@ typedef struct tulle__mpi_group {
 
 /* One end of a vector transfer: blocks of bytes, by addresses or by offsets in the remote block. */
 typedef struct tulle__mpi_side {
-    int n, room;
+    int n, capacity;
     int *length;
     MPI_Aint *at;
 } tulle__mpi_side;
@@ -133,7 +133,7 @@ void tulle__mpi_unmap_segments(int npes, size_t bytes, char **base);
 /* window.c */
 
 /* The most bytes of all windows on this node. */
-size_t tulle__mpi_room(void);
+size_t tulle__mpi_capacity(void);
 /* Collective; a lock epoch lasts as long as the windows. */
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS]);
 void tulle__mpi_windows_close(tulle__engine_team *team);

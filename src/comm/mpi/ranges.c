@@ -14,15 +14,16 @@
 static int side_reserve(tulle__mpi_side *side, int n)
 {
     const tulle__module_host *host = tulle__mpi_host;
-    int room = 2 * n;
-    if (n <= side->room) return 1;
+    int capacity = 2 * n;
+    if (n <= side->capacity) return 1;
     tulle__mpi_side_free(side);
     tulle__account *account = host->account_enter(NULL); /* the engine's memory, not the PE's */
-    int reserved = host->alloc((size_t)room, sizeof *side->at, "blocks of a datatype", &side->at) == TULLE_OK &&
-                   host->alloc((size_t)room, sizeof *side->length, "blocks of a datatype", &side->length) == TULLE_OK;
+    int reserved =
+        host->alloc((size_t)capacity, sizeof *side->at, "blocks of a datatype", &side->at) == TULLE_OK &&
+        host->alloc((size_t)capacity, sizeof *side->length, "blocks of a datatype", &side->length) == TULLE_OK;
     host->account_enter(account);
     if (reserved)
-        side->room = room;
+        side->capacity = capacity;
     else
         tulle__mpi_side_free(side);
     return reserved;

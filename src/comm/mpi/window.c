@@ -14,11 +14,11 @@
 /* Both MPIs keep a node's shared memory there. A store beyond its size is a bus error. */
 #define SHARED_MEMORY "/dev/shm"
 
-size_t tulle__mpi_room(void)
+size_t tulle__mpi_capacity(void)
 {
-    struct statvfs room;
-    if (statvfs(SHARED_MEMORY, &room) != 0) return SIZE_MAX;
-    return (size_t)room.f_bavail * room.f_frsize;
+    struct statvfs workspace;
+    if (statvfs(SHARED_MEMORY, &workspace) != 0) return SIZE_MAX;
+    return (size_t)workspace.f_bavail * workspace.f_frsize;
 }
 
 static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win *win)

@@ -73,7 +73,7 @@ struct tulle__shmem_gather {
     char *busy;               /* [npes] requests of this PE in flight */
     struct under_way way[REPLIES];
     struct list **list;
-    int lists, room;
+    int lists, capacity;
     char *packed;
 };
 
@@ -243,9 +243,9 @@ static struct list *list_new(tulle__shmem_gather *g, int n)
 {
     struct list *list = NULL;
     tulle__account *account = tulle__account_enter(NULL); /* the engine's memory, not the PE's */
-    int grown = g->lists < g->room;
-    if (!grown && tulle__realloc(2 * (size_t)g->room + 16, sizeof *g->list, "vector gets", &g->list) == TULLE_OK) {
-        g->room = 2 * g->room + 16;
+    int grown = g->lists < g->capacity;
+    if (!grown && tulle__realloc(2 * (size_t)g->capacity + 16, sizeof *g->list, "vector gets", &g->list) == TULLE_OK) {
+        g->capacity = 2 * g->capacity + 16;
         grown = 1;
     }
     if (grown) {

@@ -30,11 +30,11 @@ static tulle_status negotiate_with_others(tulle__setting *setting)
     uint64_t least[] = {~(uint64_t)tulle__shmem_heap_left(),
         ~(uint64_t)tulle__cores_each(node_pes)}; /* minimum over processes: the complement's maximum */
     tulle__shmem_allreduce_max(2, least);
-    size_t room = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : room;
-    if (want > room || !want)
+    size_t capacity = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : capacity;
+    if (want > capacity || !want)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a PE wants %.0f MB, but the symmetric heap, which cannot grow, has %.0f MB left: set SHMEM_SYMMETRIC_SIZE",
-            (double)want / 1e6, (double)room / 1e6);
+            (double)want / 1e6, (double)capacity / 1e6);
     setting->npes = npes;
     setting->memory = want * (size_t)npes;
     if (!setting->threads) setting->threads = (int)~least[1];

@@ -41,17 +41,17 @@ static struct {
  * The most bytes of each process's heap on this node: heaps are System V segments, which have
  * limits.
  */
-static size_t room_each(int node_pes)
+static size_t capacity_each(int node_pes)
 {
     struct shminfo limit;
     struct shm_info now;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = tulle__memory_available() / (size_t)node_pes;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), capacity = tulle__memory_available() / (size_t)node_pes;
     if (shmctl(0, IPC_INFO, (struct shmid_ds *)(void *)&limit) < 0 ||
         shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&now) < 0)
-        return room;
+        return capacity;
     size_t left = limit.shmall > now.shm_tot ? limit.shmall - now.shm_tot : 0;
-    if (left < SIZE_MAX / page && left * page / (size_t)node_pes < room) room = left * page / (size_t)node_pes;
-    return limit.shmmax < room ? limit.shmmax : room;
+    if (left < SIZE_MAX / page && left * page / (size_t)node_pes < capacity) capacity = left * page / (size_t)node_pes;
+    return limit.shmmax < capacity ? limit.shmmax : capacity;
 }
 
 /* The user's setting, a number with K, M, G or T. 0: unreadable, and OpenSHMEM will complain. */
@@ -79,9 +79,10 @@ static void announce(size_t bytes)
 
 tulle_status tulle__shmem_heap_refuse(int node_pes)
 {
-    struct statvfs room;
-    if (statvfs("/dev/shm", &room) != 0) return TULLE_OK;
-    size_t size = (size_t)room.f_blocks * room.f_frsize, left = (size_t)room.f_bavail * room.f_frsize;
+    struct statvfs workspace;
+    if (statvfs("/dev/shm", &workspace) != 0) return TULLE_OK;
+    size_t size = (size_t)workspace.f_blocks * workspace.f_frsize,
+           left = (size_t)workspace.f_bavail * workspace.f_frsize;
     if (size >= beside * (size_t)node_pes && left >= beside) return TULLE_OK;
     return tulle__fail(TULLE_ERR_LIMIT,
         "OpenSHMEM wants %.1f MB of /dev/shm for each of the %d PEs of this node, but of %.1f MB there %.1f MB are "
@@ -93,15 +94,15 @@ tulle_status tulle__shmem_heap_refuse(int node_pes)
 /* Chooses the memory of a PE for which the heap is made. */
 static tulle_status choose_memory(int npes, int node_pes, size_t asked, size_t *memory)
 {
-    size_t room = room_each(node_pes), fixed = fixed_bytes(npes);
-    size_t most = room > fixed ? room - fixed : 0;
+    size_t capacity = capacity_each(node_pes), fixed = fixed_bytes(npes);
+    size_t most = capacity > fixed ? capacity - fixed : 0;
     *memory = asked ? asked : most / 5 * 4;
     if (*memory && *memory <= most) return TULLE_OK;
     return tulle__fail(TULLE_ERR_LIMIT,
         "a PE wants a symmetric heap of %.0f MB, but each of the %d of this node can have %.0f MB (free memory; limits "
         "of "
         "shared memory: `ipcs -l`): give less memory",
-        (double)(*memory + fixed) / 1e6, node_pes, (double)room / 1e6);
+        (double)(*memory + fixed) / 1e6, node_pes, (double)capacity / 1e6);
 }
 
 tulle_status tulle__shmem_heap_announce(int npes, int node_pes, size_t memory)

@@ -133,13 +133,13 @@ static double latency_to(tulle__sim_link *s, int rank)
 
 /* ---- transfers ---- */
 
-static int room_for(tulle__sim_link *s, size_t more)
+static int fits(tulle__sim_link *s, size_t more)
 {
     tulle__sim_transfer *grown;
-    if (s->transfers + more <= s->room) return 1;
-    size_t room = 2 * (s->room + more);
+    if (s->transfers + more <= s->capacity) return 1;
+    size_t capacity = 2 * (s->capacity + more);
     tulle__account *before = tulle__sim_host->account_enter(NULL); /* the engine's, not the PE's */
-    tulle_status status = tulle__sim_host->alloc(room, sizeof *grown, "transfers under way", &grown);
+    tulle_status status = tulle__sim_host->alloc(capacity, sizeof *grown, "transfers under way", &grown);
     tulle__sim_host->account_enter(before);
     if (status != TULLE_OK) {
         s->exhausted = 1;
@@ -148,7 +148,7 @@ static int room_for(tulle__sim_link *s, size_t more)
     if (s->transfers) memcpy(grown, s->transfer, s->transfers * sizeof *grown);
     tulle__sim_host->free(s->transfer);
     s->transfer = grown;
-    s->room = room;
+    s->capacity = capacity;
     return 1;
 }
 
@@ -186,7 +186,7 @@ static uint64_t start(
     tulle__sim_link *s = sim_link(link);
     size_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += range[i].bytes;
-    if (!n || !room_for(s, (size_t)n)) return 0;
+    if (!n || !fits(s, (size_t)n)) return 0;
     tulle__sim_transfer first = {.flow = NULL};
     uint64_t count = ++s->count;
     begin(s, place, is_put, bytes, &first);

@@ -28,7 +28,7 @@ static const struct {
          .far_bw = 23e9,
          .far_latency = 4e-6,
          .overhead = 2e-7,
-         .room = 16e9},
+         .capacity = 16e9},
         &v100},
     {{.name = "dgx1",
          .node = 8,
@@ -38,7 +38,7 @@ static const struct {
          .far_bw = 46e9,
          .far_latency = 4e-6,
          .overhead = 2e-7,
-         .room = 16e9},
+         .capacity = 16e9},
         &v100},
     {{.name = "dgx2",
          .node = 16,
@@ -48,7 +48,7 @@ static const struct {
          .far_bw = 92e9,
          .far_latency = 4e-6,
          .overhead = 2e-7,
-         .room = 32e9},
+         .capacity = 32e9},
         &v100},
     {{.name = "fattree",
          .node = 1,
@@ -60,7 +60,7 @@ static const struct {
          .leaf = 16,
          .taper = 2,
          .overhead = 2e-7,
-         .room = 128e9},
+         .capacity = 128e9},
         &cpu_node},
     {{.name = "here", .near_latency = 2e-7, .far_latency = 2e-7, .overhead = 5e-8, .measured = 1, .direct = 1}, NULL},
 };
@@ -188,7 +188,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"cache", tulle__sim_host->spec_bytes, &r->cache},
         {"launch", tulle__sim_host->spec_seconds, &r->launch},
         {"hop", tulle__sim_host->spec_seconds, &r->hop},
-        {"room", tulle__sim_host->spec_bytes, &p->room},
+        {"room", tulle__sim_host->spec_bytes, &p->capacity},
     };
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
         TULLE_CALL(quantities[i].read(part, quantities[i].key, quantities[i].value));
@@ -229,9 +229,9 @@ static tulle_status refuse(const tulle__sim_platform *p, double pair)
     if (p->queued && p->from_file)
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: sharing=queue is for named platforms: only SimGrid knows the links of %s", p->name);
-    if (p->room < 0)
+    if (p->capacity < 0)
         return tulle__sim_host->fail(
-            TULLE_ERR_ARG, "sim: room=%g is negative: it is the bytes of a PE's memory", p->room);
+            TULLE_ERR_ARG, "sim: room=%g is negative: it is the bytes of a PE's memory", p->capacity);
     if (!p->from_file && !(p->near_bw >= 1 && p->pair_bw >= 1 && p->far_bw >= 1))
         return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: a bandwidth is at least 1 byte a second");
     if (p->far_latency < p->near_latency)

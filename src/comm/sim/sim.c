@@ -31,10 +31,10 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     if (!setting->npes) setting->npes = platform.node ? platform.node : PES;
     if (!setting->threads) setting->threads = 1;
     /* values without memory cost nothing: the limit is the simulated machine's */
-    if (!setting->memory && platform.sizes && platform.room > 0)
-        setting->memory = (size_t)platform.room * (size_t)setting->npes;
-    const size_t room = tulle__sim_host->memory_available() / 5 * 4, mappable = tulle__sim_host->mapping_left() / 4;
-    if (!setting->memory) setting->memory = room < mappable ? room : mappable;
+    if (!setting->memory && platform.sizes && platform.capacity > 0)
+        setting->memory = (size_t)platform.capacity * (size_t)setting->npes;
+    const size_t capacity = tulle__sim_host->memory_available() / 5 * 4, mappable = tulle__sim_host->mapping_left() / 4;
+    if (!setting->memory) setting->memory = capacity < mappable ? capacity : mappable;
     return TULLE_OK;
 }
 

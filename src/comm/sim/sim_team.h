@@ -44,12 +44,12 @@ typedef struct tulle__sim_platform {
     double small;                 /* bytes; transfers up to this size do not compete for links */
     int queued;                   /* links serve one transfer after the other, and do not share */
     tulle__sim_rates rates;
-    int measured;  /* kernels take their real time */
-    double speed;  /* simulated processor's speed over this one's */
-    int from_file; /* only SimGrid knows links and nodes */
-    int sizes;     /* data=none: shape-only; transfers without a local end move nothing */
-    double room;   /* bytes of a PE's memory; 0: this machine's */
-    int direct;    /* PEs of a node reach each other's memory by load and store */
+    int measured;    /* kernels take their real time */
+    double speed;    /* simulated processor's speed over this one's */
+    int from_file;   /* only SimGrid knows links and nodes */
+    int sizes;       /* data=none: shape-only; transfers without a local end move nothing */
+    double capacity; /* bytes of a PE's memory; 0: this machine's */
+    int direct;      /* PEs of a node reach each other's memory by load and store */
 } tulle__sim_platform;
 
 /* Reads the spec's keys; *file is set if the platform is an XML file, from which links and rates are taken. */
@@ -133,7 +133,7 @@ typedef struct tulle__sim_link {
     int asleep, setting_up;
     uint64_t writes, seen; /* writes into this PE's memory by others */
     tulle__sim_transfer *transfer;
-    size_t transfers, room;
+    size_t transfers, capacity;
     uint64_t count;       /* of the last transfer, counted over all groups */
     int exhausted;        /* no memory for a transfer's record; the next wait says so */
     int64_t kernel_began; /* real nanoseconds */

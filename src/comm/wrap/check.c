@@ -30,9 +30,9 @@ struct check_link {
     tulle__link link;
     struct held *held;
     tulle__range *range; /* ranges in the order of transfers */
-    size_t nheld, room;
+    size_t nheld, capacity;
     uint64_t count;
-    size_t ranges, range_room;
+    size_t ranges, range_capacity;
     tulle_status error; /* sticks */
     char message[TULLE_MESSAGE_MAX];
 };
@@ -95,15 +95,15 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
 static tulle_status make_room(struct check_link *check, int n)
 {
     tulle_status status = TULLE_OK;
-    if (check->nheld == check->room) {
-        size_t room = check->room ? 2 * check->room : 64;
-        status = tulle__realloc(room, sizeof *check->held, "held transfers", &check->held);
-        if (status == TULLE_OK) check->room = room;
+    if (check->nheld == check->capacity) {
+        size_t capacity = check->capacity ? 2 * check->capacity : 64;
+        status = tulle__realloc(capacity, sizeof *check->held, "held transfers", &check->held);
+        if (status == TULLE_OK) check->capacity = capacity;
     }
-    if (status == TULLE_OK && check->ranges + (size_t)n > check->range_room) {
-        size_t room = 2 * (check->ranges + (size_t)n);
-        status = tulle__realloc(room, sizeof *check->range, "held transfers", &check->range);
-        if (status == TULLE_OK) check->range_room = room;
+    if (status == TULLE_OK && check->ranges + (size_t)n > check->range_capacity) {
+        size_t capacity = 2 * (check->ranges + (size_t)n);
+        status = tulle__realloc(capacity, sizeof *check->range, "held transfers", &check->range);
+        if (status == TULLE_OK) check->range_capacity = capacity;
     }
     return status;
 }

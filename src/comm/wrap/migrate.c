@@ -37,7 +37,7 @@ struct migrate_link {
     uint64_t table, pages[TULLE__SEGMENTS];
     int64_t faults;
     tulle__range *left; /* ranges of a list that are not mapped */
-    int left_room;
+    int left_capacity;
     /*
      * virtual time: the pages of the last list, and when they arrived; other PEs may have claimed
      * them since
@@ -286,14 +286,14 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n((const uint64_t *)(const void *)there, __ATOMIC_ACQUIRE);
 }
 
-enum { LEFT_ROOM = 64 }; /* at first; longer lists reserve more */
+enum { LEFT_WORKSPACE = 64 }; /* at first; longer lists reserve more */
 
 /* Reserves a list of n ranges; 0: no memory, so each range goes by itself. */
 static int left_reserve(struct migrate_link *m, int n)
 {
-    if (n <= m->left_room) return 1;
+    if (n <= m->left_capacity) return 1;
     if (tulle__realloc((size_t)n, sizeof *m->left, "ranges of a list", &m->left) != TULLE_OK) return 0;
-    m->left_room = n;
+    m->left_capacity = n;
     return 1;
 }
 
@@ -366,14 +366,14 @@ static tulle_status lay_table(struct migrate_link *m)
 {
     tulle__link *link = &m->link;
     for (int s = 0; s < TULLE__SEGMENTS; s++) m->pages[s] = (link->segment_bytes[s] + m->page - 1) / m->page;
-    uint64_t bytes = (m->pages[0] + m->pages[1]) * sizeof(uint64_t), room = link->segment_bytes[TULLE__CONTROL];
-    if (bytes > room / 4)
+    uint64_t bytes = (m->pages[0] + m->pages[1]) * sizeof(uint64_t), capacity = link->segment_bytes[TULLE__CONTROL];
+    if (bytes > capacity / 4)
         return tulle__fail(TULLE_ERR_LIMIT,
             "migrate: %zu pages of %zu bytes a PE need %zu bytes of control memory, more than a quarter of its %zu: "
             "say a "
             "larger page= or less memory",
-            (size_t)(bytes / sizeof(uint64_t)), (size_t)m->page, (size_t)bytes, (size_t)room);
-    m->table = (room - bytes) / 4096 * 4096;
+            (size_t)(bytes / sizeof(uint64_t)), (size_t)m->page, (size_t)bytes, (size_t)capacity);
+    m->table = (capacity - bytes) / 4096 * 4096;
     link->segment_bytes[TULLE__CONTROL] = m->table;
     memset((char *)link->inner->ops->mapped(link->inner, link->rank, TULLE__CONTROL) + m->table, 0, bytes);
     return TULLE_OK;
@@ -412,7 +412,7 @@ static tulle_status open_migrate(
     tulle__wrap(&m->link, &migrate_ops, inner);
     m->link.faults = &m->faults;
     TULLE_TRY(lay_table(m));
-    if (!left_reserve(m, LEFT_ROOM)) {
+    if (!left_reserve(m, LEFT_WORKSPACE)) {
         status = TULLE_ERR_MEMORY;
         goto out;
     }

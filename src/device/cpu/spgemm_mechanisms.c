@@ -126,7 +126,7 @@ static enum way chosen_by(const tulle__spgemm_plan *plan)
 
 /* C's arrays stay from product to product, so that no time goes into pages. */
 struct arrays {
-    int64_t room;
+    int64_t capacity;
     tulle__csr_result C;
 };
 
@@ -135,15 +135,15 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_resu
     struct arrays *kept = context;
     if (!kept->C.rowptr)
         TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *kept->C.rowptr, "row pointers of C", &kept->C.rowptr));
-    if (nnz > kept->room) {
+    if (nnz > kept->capacity) {
         tulle__free(kept->C.colind);
         tulle__free(kept->C.val);
         kept->C.colind = NULL;
         kept->C.val = NULL;
-        kept->room = 0;
+        kept->capacity = 0;
         TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *kept->C.colind, "columns of C", &kept->C.colind));
         TULLE_CALL(tulle__alloc((size_t)nnz, sizeof(double), "values of C", &kept->C.val));
-        kept->room = nnz;
+        kept->capacity = nnz;
     }
     *C = kept->C;
     return TULLE_OK;

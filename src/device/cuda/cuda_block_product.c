@@ -20,7 +20,7 @@ struct block_product {
     tulle__cuda_blocks P;
     tulle__cuda_block_result C;
     tulle__cuda_block_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
-    char *room; /* figures, pairs, counts of rows, and what the sums over them take */
+    char *workspace; /* figures, pairs, counts of rows, and what the sums over them take */
     size_t pairs, rows, values, scan;
     struct figures host;
 };
@@ -53,7 +53,7 @@ static void describe(struct block_product *p)
             .b_val = tulle__cuda_at(&B->val),
             .scale = task->scale[i]};
     }
-    p->P = (tulle__cuda_blocks){.pair = (const tulle__cuda_block_pair *)(const void *)(p->room + p->pairs),
+    p->P = (tulle__cuda_blocks){.pair = (const tulle__cuda_block_pair *)(const void *)(p->workspace + p->pairs),
         .npairs = task->npairs,
         .m = task->m,
         .n = task->n,
@@ -70,21 +70,21 @@ static void describe(struct block_product *p)
 
 static tulle_status make_room(struct block_product *p)
 {
-    void *room;
+    void *workspace;
     size_t rows = aligned((size_t)(p->task->m + 1) * sizeof(int32_t));
     p->pairs = aligned(sizeof(struct figures));
     p->rows = p->pairs + aligned(sizeof p->pair);
     p->values = p->rows + rows;
     p->scan = p->values + rows;
-    TULLE_CALL(tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(p->task->m + 1), &room));
-    p->room = room;
+    TULLE_CALL(tulle__cuda_scratch(p->queue, p->scan + tulle__cuda_scan_workspace(p->task->m + 1), &workspace));
+    p->workspace = workspace;
     describe(p);
-    p->C = (tulle__cuda_block_result){.rowptr = (int32_t *)(void *)(p->room + p->rows),
-        .values = (int32_t *)(void *)(p->room + p->values),
-        .multiplications = (unsigned long long *)(void *)(p->room + offsetof(struct figures, multiplications)),
-        .skipped = (unsigned long long *)(void *)(p->room + offsetof(struct figures, skipped))};
-    TULLE_CALL(check(p, cudaMemsetAsync(p->room, 0, p->scan, p->queue->stream)));
-    return check(p, cudaMemcpyAsync(p->room + p->pairs, p->pair, (size_t)p->task->npairs * sizeof *p->pair,
+    p->C = (tulle__cuda_block_result){.rowptr = (int32_t *)(void *)(p->workspace + p->rows),
+        .values = (int32_t *)(void *)(p->workspace + p->values),
+        .multiplications = (unsigned long long *)(void *)(p->workspace + offsetof(struct figures, multiplications)),
+        .skipped = (unsigned long long *)(void *)(p->workspace + offsetof(struct figures, skipped))};
+    TULLE_CALL(check(p, cudaMemsetAsync(p->workspace, 0, p->scan, p->queue->stream)));
+    return check(p, cudaMemcpyAsync(p->workspace + p->pairs, p->pair, (size_t)p->task->npairs * sizeof *p->pair,
                         cudaMemcpyHostToDevice, p->queue->stream));
 }
 
@@ -95,13 +95,15 @@ static tulle_status count(struct block_product *p)
     int64_t rows = p->task->m + 1;
     tulle_status status = check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C));
     if (status == TULLE_OK)
-        status = check(p, tulle__cuda_scan(stream, rows, p->C.rowptr,
-                              (int64_t *)(void *)(p->room + offsetof(struct figures, blocks)), p->room + p->scan));
+        status =
+            check(p, tulle__cuda_scan(stream, rows, p->C.rowptr,
+                         (int64_t *)(void *)(p->workspace + offsetof(struct figures, blocks)), p->workspace + p->scan));
     if (status == TULLE_OK)
-        status = check(p, tulle__cuda_scan(stream, rows, p->C.values,
-                              (int64_t *)(void *)(p->room + offsetof(struct figures, values)), p->room + p->scan));
+        status =
+            check(p, tulle__cuda_scan(stream, rows, p->C.values,
+                         (int64_t *)(void *)(p->workspace + offsetof(struct figures, values)), p->workspace + p->scan));
     if (status == TULLE_OK)
-        status = check(p, cudaMemcpyAsync(&p->host, p->room, sizeof p->host, cudaMemcpyDeviceToHost, stream));
+        status = check(p, cudaMemcpyAsync(&p->host, p->workspace, sizeof p->host, cudaMemcpyDeviceToHost, stream));
     return status == TULLE_OK ? check(p, cudaStreamSynchronize(stream)) : status;
 }
 

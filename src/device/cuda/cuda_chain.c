@@ -57,16 +57,16 @@ static tulle_status spmm(tulle__device_queue *queue, const tulle__device_chain *
     const cudaDataType type = task->type == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F;
     const union scalar a = scalar_of(task->type, task->alpha), b = scalar_of(task->type, beta);
     size_t bytes = 0;
-    void *room;
+    void *workspace;
     tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream));
     if (status == TULLE_OK) status = describe(cuda, task, p, type, &s);
     if (status == TULLE_OK)
         status = tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B,
                                                     &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes));
-    if (status == TULLE_OK) status = tulle__cuda_room(queue, bytes, &room);
+    if (status == TULLE_OK) status = tulle__cuda_scratch(queue, bytes, &workspace);
     if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda,
-            cusparseSpMM(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, room));
+        status = tulle__cuda_check_sparse(cuda, cusparseSpMM(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C,
+                                                    type, CUSPARSE_SPMM_CSR_ALG3, workspace));
     if (s.A) (void)cusparseDestroySpMat(s.A);
     if (s.B) (void)cusparseDestroyDnMat(s.B);
     if (s.C) (void)cusparseDestroyDnMat(s.C);
@@ -82,7 +82,7 @@ static tulle_status too_large(const tulle__device_tile *tile)
 }
 
 /*
- * cuBLAS works in the queue's room, which is counted, and not in memory of its own. Choosing a stream forgets the
+ * cuBLAS works in the queue's workspace, which is counted, and not in memory of its own. Choosing a stream forgets the
  * workspace. With less memory it is slower.
  */
 static tulle_status set_blas(tulle__device_queue *queue)
@@ -90,11 +90,12 @@ static tulle_status set_blas(tulle__device_queue *queue)
     enum { LEAST = 64 << 10 };
     tulle__cuda *cuda = queue->cuda;
     size_t bytes = cuda->gpu->blas_bytes;
-    void *room = NULL;
-    tulle_status status = tulle__cuda_room(queue, bytes, &room);
-    while (status == TULLE_ERR_LIMIT && bytes > LEAST) status = tulle__cuda_room(queue, bytes /= 8, &room);
+    void *workspace = NULL;
+    tulle_status status = tulle__cuda_scratch(queue, bytes, &workspace);
+    while (status == TULLE_ERR_LIMIT && bytes > LEAST) status = tulle__cuda_scratch(queue, bytes /= 8, &workspace);
     if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->gpu->blas, queue->stream));
-    return status == TULLE_OK ? tulle__cuda_check_blas(cuda, cublasSetWorkspace(cuda->gpu->blas, room, bytes)) : status;
+    return status == TULLE_OK ? tulle__cuda_check_blas(cuda, cublasSetWorkspace(cuda->gpu->blas, workspace, bytes))
+                              : status;
 }
 
 /* C^T = alpha B^T A^T + beta C^T, all column-major. */

@@ -2,8 +2,8 @@
 /* The inside of the module `cuda`: cuda_gpu.c (GPUs of the process), cuda_device.c (a device and its memory),
  * cuda_queue.c (streams, events, copies), cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and
  * cuBLAS), cuda_product.c (sparse tiles), cuda_eigen.c (eigenvectors by cuSOLVER), cuda_together.c (triangular
- * solves of one PE and of several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_room.c
- * (the arena, and rooms of queues), cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which
+ * solves of one PE and of several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_memory.c
+ * (the arena, and workspaces of queues), cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which
  * cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
@@ -73,7 +73,7 @@ typedef struct tulle__cuda_gpu {
     char cause[TULLE_MESSAGE_MAX];
 } tulle__cuda_gpu;
 
-/* Share of a GPU that the devices of one owner have: an arena, from which all their buffers and rooms come. */
+/* Share of a GPU that the devices of one owner have: an arena, from which all their buffers and workspaces come. */
 typedef struct tulle__cuda_share {
     struct tulle__cuda_share *next;
     tulle__cuda_gpu *gpu;
@@ -84,10 +84,10 @@ typedef struct tulle__cuda_share {
 } tulle__cuda_share;
 
 /* Memory of a queue for libraries and kernels. */
-typedef struct tulle__cuda_room_block {
+typedef struct tulle__cuda_scratch_block {
     tulle__device_arena_block block;
     size_t bytes; /* 0: there is none */
-} tulle__cuda_room_block;
+} tulle__cuda_scratch_block;
 
 /* A device: a PE's part of a GPU. */
 typedef struct tulle__cuda {
@@ -96,11 +96,11 @@ typedef struct tulle__cuda {
     tulle__cuda_gpu *gpu; /* the share's */
     size_t piece;         /* least bytes of a piece; 0: each buffer is one (piece=0) */
     int kernels;
-    int sharers;       /* PEs of the host that have the same GPU */
-    int connections;   /* hardware queues: kernels of more streams wait for each other */
-    size_t rooms;      /* bytes that queues have for libraries and kernels */
-    size_t rooms_kept; /* of these, beside the capacity */
-    unsigned refused;  /* bits: what cuSPARSE has not supported (cuda_refused.c) */
+    int sharers;            /* PEs of the host that have the same GPU */
+    int connections;        /* hardware queues: kernels of more streams wait for each other */
+    size_t capacities;      /* bytes that queues have for libraries and kernels */
+    size_t capacities_kept; /* of these, beside the capacity */
+    unsigned refused;       /* bits: what cuSPARSE has not supported (cuda_refused.c) */
     struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
     int nchoices;
     tulle__timeline *kernels_line, *copies_line;
@@ -124,8 +124,9 @@ struct tulle__device_queue {
     int breaks;   /* 1: it is one of cuda->broken */
     void *before; /* the caller's context, while a call is under way */
     char message[TULLE_MESSAGE_MAX];
-    tulle__cuda_room_block room, old_room; /* for tasks without a workspace; that of work which may not be done */
-    cudaEvent_t origin;                    /* at host time origin_ns */
+    tulle__cuda_scratch_block workspace,
+        old_workspace;  /* for tasks without a workspace; that of work which may not be done */
+    cudaEvent_t origin; /* at host time origin_ns */
     int64_t origin_ns;
     int first_span, nspans; /* a ring: of what is not reported yet */
     tulle__cuda_span span[TULLE__CUDA_SPANS];
@@ -255,7 +256,7 @@ tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_
 tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other);
 tulle_status tulle__cuda_waits(tulle__device *device, int queues);
 
-/* ---- cuda_room.c ---- */
+/* ---- cuda_memory.c ---- */
 
 /* Bytes of a card of `whole` bytes that each process leaves free for what is loaded and taken later. */
 size_t tulle__cuda_reserved(size_t whole);
@@ -266,11 +267,11 @@ size_t tulle__cuda_blas_bytes(size_t whole, int major);
 void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t idle, size_t whole, int processes);
 
 /* cuSPARSE refuses NULL in some releases even if it wants nothing. */
-enum { TULLE__CUDA_ROOM_LEAST = 256 };
-/* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
-tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
-/* Gives back a room that nothing uses, if there is one. */
-void tulle__cuda_room_give(tulle__device_queue *queue, tulle__cuda_room_block *room);
+enum { TULLE__CUDA_WORKSPACE_LEAST = 256 };
+/* Workspace of the queue for a library, of at least so many bytes: *workspace. It stays until more is asked for. */
+tulle_status tulle__cuda_scratch(tulle__device_queue *queue, size_t bytes, void **workspace);
+/* Gives back a workspace that nothing uses, if there is one. */
+void tulle__cuda_scratch_give(tulle__device_queue *queue, tulle__cuda_scratch_block *workspace);
 
 /* A block of the arena; `still`: bytes of the capacity that others may take behind it. */
 tulle_status tulle__cuda_take(
@@ -283,7 +284,7 @@ size_t tulle__cuda_piece(size_t whole);
 
 /* Rooms that had `old` bytes have `now`: what all of them take beyond rooms_kept counts against the device's memory.
  * 0: that is not there, and nothing changes. */
-int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now);
+int tulle__cuda_count_workspace(tulle__cuda *cuda, size_t old, size_t now);
 
 /* ---- cuda_start.c ---- */
 

@@ -7,7 +7,7 @@
  * nothing to do, and a kernel that waits for another PE's may never let it. Here that cannot be: kernels of several PEs
  * wait for each other in solve_together alone, before which all PEs have agreed, so none is among eigenvectors, and
  * after which they do so again. The handle's memory comes out of what is left beside the device's capacity
- * (cuda_room.c); where that is too little, the task fails for want of memory.
+ * (cuda_memory.c); where that is too little, the task fails for want of memory.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -34,11 +34,11 @@ cudaError_t tulle__cuda_scale(
 /* ---- cuda_scan.cu ---- */
 
 /*
- * data[i] becomes data[0] + .. + data[i - 1], of n numbers, none negative; *total is the sum of all. room: of
+ * data[i] becomes data[0] + .. + data[i - 1], of n numbers, none negative; *total is the sum of all. workspace: of
  * tulle__cuda_scan_room bytes, on the device as all of these.
  */
-size_t tulle__cuda_scan_room(int64_t n);
-cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *room);
+size_t tulle__cuda_scan_workspace(int64_t n);
+cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *workspace);
 
 /* ---- cuda_slab.cu ---- */
 
@@ -61,10 +61,10 @@ typedef struct tulle__cuda_slab {
 /* Any slab, sums in double: Y = A X, or of a symmetric one, which has been mirrored, Y += A X. */
 cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *slab);
 
-/* Bytes for the blocks of a symmetric slab by columns; lists them in `room` and sets the slab's pointers to it. */
-size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
-void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
-cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
+/* Bytes for the blocks of a symmetric slab by columns; lists them in `workspace` and sets the slab's pointers to it. */
+size_t tulle__cuda_mirror_workspace(const tulle__cuda_slab *slab);
+void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *workspace);
+cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *workspace);
 
 /* ---- cuda_vectors.cu: as tulle__device_dots and tulle__device_combine, with addresses of the device ---- */
 
@@ -214,7 +214,7 @@ typedef struct tulle__cuda_rows {
     int tables;
 } tulle__cuda_rows;
 
-/* Number of bins with such room where a block may have so many bytes of shared memory. */
+/* Number of bins with such workspace where a block may have so many bytes of shared memory. */
 int tulle__cuda_tables(size_t shared);
 
 /* Rows in bins by a bound of their entries, with counts that were 0; all multiplications are added to the last. */

@@ -15,12 +15,12 @@ struct figures {
     int32_t in_bin[2][TULLE__CUDA_BINS]; /* by the bound of a row's entries, by their number */
 };
 
-/* Places in the room of a product. */
+/* Places in the workspace of a product. */
 struct product {
     tulle__device_queue *queue;
     tulle__cuda_product P;
     tulle__cuda_rows rows;
-    char *room;
+    char *workspace;
     size_t counts, list, scan; /* offsets; figures are first */
     struct figures host;
 };
@@ -56,50 +56,51 @@ static tulle_status describe(struct product *p, const tulle__device_product *tas
 
 static tulle_status make_room(struct product *p, int64_t m)
 {
-    void *room;
+    void *workspace;
     p->counts = (sizeof(struct figures) + 255) / 256 * 256;
     p->list = p->counts + (size_t)(m + 1) * sizeof(int32_t);
     p->scan = (p->list + (size_t)m * TULLE__CUDA_LISTS * sizeof(int32_t) + 255) / 256 * 256;
-    TULLE_CALL(tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(m + 1), &room));
-    p->room = room;
+    TULLE_CALL(tulle__cuda_scratch(p->queue, p->scan + tulle__cuda_scan_workspace(m + 1), &workspace));
+    p->workspace = workspace;
     p->rows.m = m;
-    p->rows.list = (int32_t *)(void *)(p->room + p->list);
+    p->rows.list = (int32_t *)(void *)(p->workspace + p->list);
     p->rows.tables = tulle__cuda_tables(p->queue->cuda->gpu->shared);
-    return check(p, cudaMemsetAsync(p->room, 0, p->list, p->queue->stream)); /* figures and counts of rows */
+    return check(p, cudaMemsetAsync(p->workspace, 0, p->list, p->queue->stream)); /* figures and counts of rows */
 }
 
 /* Counts of bins: by bounds (0), by entries (1). */
 static int32_t *bins_of(const struct product *p, int which)
 {
-    return (
-        int32_t *)(void *)(p->room + offsetof(struct figures, in_bin[0]) + (size_t)which * sizeof p->host.in_bin[0]);
+    return (int32_t *)(void *)(p->workspace + offsetof(struct figures, in_bin[0]) +
+                               (size_t)which * sizeof p->host.in_bin[0]);
 }
 
 /* Findings of the device so far, on the host. */
 static tulle_status look(struct product *p)
 {
     tulle_status status =
-        check(p, cudaMemcpyAsync(&p->host, p->room, sizeof p->host, cudaMemcpyDeviceToHost, p->queue->stream));
+        check(p, cudaMemcpyAsync(&p->host, p->workspace, sizeof p->host, cudaMemcpyDeviceToHost, p->queue->stream));
     return status == TULLE_OK ? check(p, cudaStreamSynchronize(p->queue->stream)) : status;
 }
 
-/* Row pointers of C in the room, bins by them, and the number of entries. */
+/* Row pointers of C in the workspace, bins by them, and the number of entries. */
 static tulle_status count(struct product *p)
 {
     cudaStream_t stream = p->queue->stream;
     int64_t m = p->rows.m;
-    int32_t *counts = (int32_t *)(void *)(p->room + p->counts);
+    int32_t *counts = (int32_t *)(void *)(p->workspace + p->counts);
     p->rows.count = bins_of(p, 0);
     tulle_status status =
         check(p, tulle__cuda_product_bound(stream, &p->P, &p->rows,
-                     (unsigned long long *)(void *)(p->room + offsetof(struct figures, multiplications))));
+                     (unsigned long long *)(void *)(p->workspace + offsetof(struct figures, multiplications))));
     if (status == TULLE_OK) status = look(p);
     if (status == TULLE_OK)
         status =
             check(p, tulle__cuda_product_structure(stream, &p->P, &p->rows, p->host.in_bin[0], counts, NULL, NULL));
     if (status == TULLE_OK)
-        status = check(p, tulle__cuda_scan(stream, m + 1, counts,
-                              (int64_t *)(void *)(p->room + offsetof(struct figures, entries)), p->room + p->scan));
+        status = check(
+            p, tulle__cuda_scan(stream, m + 1, counts,
+                   (int64_t *)(void *)(p->workspace + offsetof(struct figures, entries)), p->workspace + p->scan));
     return status == TULLE_OK ? look(p) : status;
 }
 
@@ -119,7 +120,7 @@ static tulle_status make_values(struct product *p, const tulle__device_tile *C)
 static tulle_status fill(struct product *p, const tulle__device_tile *C)
 {
     cudaStream_t stream = p->queue->stream;
-    int32_t *counts = (int32_t *)(void *)(p->room + p->counts), *rowptr = tulle__cuda_at(&C->rowptr),
+    int32_t *counts = (int32_t *)(void *)(p->workspace + p->counts), *rowptr = tulle__cuda_at(&C->rowptr),
             *colind = tulle__cuda_at(&C->colind);
     tulle_status status = check(
         p, cudaMemcpyAsync(rowptr, counts, (size_t)(p->rows.m + 1) * sizeof *rowptr, cudaMemcpyDeviceToDevice, stream));

@@ -24,8 +24,8 @@ static void drop_queue(tulle__device_queue *queue)
         if (queue->span[i].end) (void)cudaEventDestroy(queue->span[i].end);
     }
     if (queue->origin) (void)cudaEventDestroy(queue->origin);
-    tulle__cuda_room_give(queue, &queue->old_room);
-    tulle__cuda_room_give(queue, &queue->room);
+    tulle__cuda_scratch_give(queue, &queue->old_workspace);
+    tulle__cuda_scratch_give(queue, &queue->workspace);
     if (queue->stream) (void)cudaStreamDestroy(queue->stream);
     (void)cudaGetLastError();
     tulle__cuda_host->free(queue);
@@ -153,7 +153,7 @@ tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
     if (status == TULLE_OK) {
         status = tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
         while (queue->nspans) tell_span(queue);
-        if (status == TULLE_OK) tulle__cuda_room_give(queue, &queue->old_room);
+        if (status == TULLE_OK) tulle__cuda_scratch_give(queue, &queue->old_workspace);
         if (status == TULLE_OK && tulle__cuda_quietly(cudaEventRecord(queue->origin, queue->stream)))
             queue->origin_ns = tulle__clock_ns(); /* nothing is before it; times since then are floats */
         tulle__cuda_leave(queue->cuda, queue->before);

@@ -11,8 +11,8 @@ namespace
 
 const int THREADS = 256, EACH = 8, CHUNK = THREADS * EACH;
 
-/* The sum of `mine` over the threads before this one; *all: over all. `room`: a number for each thread, and one. */
-template <typename N> __device__ N threads_before(N mine, N *room, N *all)
+/* The sum of `mine` over the threads before this one; *all: over all. `workspace`: a number for each thread, and one. */
+template <typename N> __device__ N threads_before(N mine, N *workspace, N *all)
 {
     int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
     N sum = mine;
@@ -20,12 +20,12 @@ template <typename N> __device__ N threads_before(N mine, N *room, N *all)
         N other = __shfl_up_sync(0xffffffffu, sum, static_cast<unsigned>(by));
         if (lane >= by) sum += other;
     }
-    if (lane == 31) room[warp] = sum;
+    if (lane == 31) workspace[warp] = sum;
     __syncthreads();
     N before = 0, whole = 0;
     for (int w = 0; w < THREADS / 32; w++) {
-        if (w < warp) before += room[w];
-        whole += room[w];
+        if (w < warp) before += workspace[w];
+        whole += workspace[w];
     }
     __syncthreads();
     *all = whole;
@@ -34,11 +34,11 @@ template <typename N> __device__ N threads_before(N mine, N *room, N *all)
 
 __global__ void scan_chunk(int64_t n, int32_t *data, int64_t *sums)
 {
-    TULLE__SHARED(int64_t, room, THREADS / 32);
+    TULLE__SHARED(int64_t, workspace, THREADS / 32);
     int64_t at = static_cast<int64_t>(blockIdx.x) * CHUNK + static_cast<int64_t>(threadIdx.x) * EACH;
     int64_t mine = 0, all;
     for (int64_t i = at; i < at + EACH && i < n; i++) mine += data[i];
-    int64_t before = threads_before<int64_t>(mine, room, &all);
+    int64_t before = threads_before<int64_t>(mine, workspace, &all);
     for (int64_t i = at; i < at + EACH && i < n; i++) {
         int32_t value = data[i];
         data[i] = static_cast<int32_t>(before);
@@ -50,11 +50,11 @@ __global__ void scan_chunk(int64_t n, int32_t *data, int64_t *sums)
 /* One block. */
 __global__ void scan_sums(int64_t chunks, int64_t *sums, int64_t *total)
 {
-    TULLE__SHARED(int64_t, room, THREADS / 32);
+    TULLE__SHARED(int64_t, workspace, THREADS / 32);
     int64_t carry = 0, all;
     for (int64_t first = 0; first < chunks; first += THREADS) {
         int64_t i = first + threadIdx.x, mine = i < chunks ? sums[i] : 0;
-        int64_t before = threads_before<int64_t>(mine, room, &all);
+        int64_t before = threads_before<int64_t>(mine, workspace, &all);
         if (i < chunks) sums[i] = carry + before;
         carry += all;
     }
@@ -87,14 +87,14 @@ cudaError_t tulle__cuda_load_scan(void)
     return tulle_cuda::load(kernels);
 }
 
-size_t tulle__cuda_scan_room(int64_t n)
+size_t tulle__cuda_scan_workspace(int64_t n)
 {
     return static_cast<size_t>(chunks_of(n) + 1) * sizeof(int64_t);
 }
 
-cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *room)
+cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *workspace)
 {
-    int64_t *sums = static_cast<int64_t *>(room), chunks = chunks_of(n);
+    int64_t *sums = static_cast<int64_t *>(workspace), chunks = chunks_of(n);
     cudaError_t error = cudaSuccess;
     if (chunks) error = tulle_cuda::launch(scan_chunk, chunks, THREADS, 0, stream, n, data, chunks == 1 ? total : sums);
     if (chunks == 1) return error;

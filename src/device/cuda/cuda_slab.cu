@@ -90,7 +90,7 @@ template <typename T, typename V, int B, bool SYMMETRIC>
 __global__ void multiply(tulle__cuda_slab A, int64_t rows, int across, int deep, int64_t first_range)
 {
     const int LINES = B ? B : 1;
-    TULLE__SHARED(double, room, LINES *THREADS);
+    TULLE__SHARED(double, workspace, LINES *THREADS);
     int t = static_cast<int>(threadIdx.x), lanes = across * deep, groups = THREADS / lanes, group = t / lanes;
     int part = t % lanes / across;
     int64_t c = t % across + (first_range + blockIdx.y) * across;
@@ -114,11 +114,11 @@ __global__ void multiply(tulle__cuda_slab A, int64_t rows, int across, int deep,
             int64_t end = piece * LONG + LONG < r.all ? piece * LONG + LONG : r.all;
             for (int64_t n = piece * LONG + part; n < end; n += deep) add_summand<T, V, B, SYMMETRIC>(A, r, n, c, sum);
         }
-        for (int l = 0; l < LINES; l++) room[l * THREADS + t] = sum[l];
+        for (int l = 0; l < LINES; l++) workspace[l * THREADS + t] = sum[l];
         __syncthreads();
         if (group == 0 && part == 0 && counts) {
             for (int other = across; other < THREADS; other += across)
-                for (int l = 0; l < LINES; l++) sum[l] += room[l * THREADS + t + other];
+                for (int l = 0; l < LINES; l++) sum[l] += workspace[l * THREADS + t + other];
             store<V, B, SYMMETRIC>(A, r, c, sum);
         }
         __syncthreads();
@@ -206,7 +206,7 @@ int64_t rows_of(const tulle__cuda_slab &A)
     return rows < A.n - A.first ? rows : A.n - A.first;
 }
 
-/* Offsets in the room of a mirror, which begins with the lists. */
+/* Offsets in the workspace of a mirror, which begins with the lists. */
 struct mirror_places {
     int64_t lists, ptr, count, scan, total, bytes;
 };
@@ -218,7 +218,7 @@ mirror_places places_of(const tulle__cuda_slab &A)
     p.ptr = A.blocks * static_cast<int64_t>(sizeof(uint64_t));
     p.count = p.ptr + (p.lists + 2) * static_cast<int64_t>(sizeof(int32_t));
     p.scan = (p.count + (p.lists + 1) * static_cast<int64_t>(sizeof(int32_t)) + 15) / 16 * 16;
-    p.total = p.scan + static_cast<int64_t>(tulle__cuda_scan_room(p.lists + 1));
+    p.total = p.scan + static_cast<int64_t>(tulle__cuda_scan_workspace(p.lists + 1));
     p.bytes = p.total + static_cast<int64_t>(sizeof(int64_t));
     return p;
 }
@@ -235,25 +235,25 @@ cudaError_t tulle__cuda_load_slab(void)
     return tulle_cuda::load(kernels);
 }
 
-size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab)
+size_t tulle__cuda_mirror_workspace(const tulle__cuda_slab *slab)
 {
     return static_cast<size_t>(places_of(*slab).bytes);
 }
 
-void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room)
+void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *workspace)
 {
-    slab->mirror = static_cast<const uint64_t *>(room);
-    slab->mirror_ptr = reinterpret_cast<const int32_t *>(static_cast<const char *>(room) + places_of(*slab).ptr);
+    slab->mirror = static_cast<const uint64_t *>(workspace);
+    slab->mirror_ptr = reinterpret_cast<const int32_t *>(static_cast<const char *>(workspace) + places_of(*slab).ptr);
 }
 
-cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room)
+cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *workspace)
 {
     mirror_places p = places_of(*slab);
-    char *at = static_cast<char *>(room);
+    char *at = static_cast<char *>(workspace);
     uint64_t *mirror = reinterpret_cast<uint64_t *>(at), *none = nullptr;
     int32_t *ptr = reinterpret_cast<int32_t *>(at + p.ptr), *count = reinterpret_cast<int32_t *>(at + p.count);
     int64_t *total = reinterpret_cast<int64_t *>(at + p.total);
-    tulle__cuda_mirror_at(slab, room);
+    tulle__cuda_mirror_at(slab, workspace);
     if (p.lists > INT32_MAX - THREADS) return cudaErrorInvalidConfiguration;
     cudaError_t error = cudaMemsetAsync(ptr, 0, static_cast<size_t>(p.scan - p.ptr), stream);
     const int32_t *begin = ptr;

@@ -101,7 +101,7 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
 
 static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-static tulle_status ask_room(const struct product *p, size_t *bytes)
+static tulle_status ask_workspace(const struct product *p, size_t *bytes)
 {
     cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
@@ -118,48 +118,48 @@ static int has_room(const tulle__slab_task *task, size_t bytes)
 }
 
 static tulle_status find_room(
-    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
+    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **workspace)
 {
     size_t bytes = 0;
-    TULLE_CALL(ask_room(p, &bytes));
-    if (bytes < TULLE__CUDA_ROOM_LEAST) bytes = TULLE__CUDA_ROOM_LEAST;
+    TULLE_CALL(ask_workspace(p, &bytes));
+    if (bytes < TULLE__CUDA_WORKSPACE_LEAST) bytes = TULLE__CUDA_WORKSPACE_LEAST;
     if (has_room(task, bytes)) {
-        *room = tulle__cuda_at(&task->workspace);
+        *workspace = tulle__cuda_at(&task->workspace);
         return TULLE_OK;
     }
-    return tulle__cuda_room(queue, bytes, room);
+    return tulle__cuda_scratch(queue, bytes, workspace);
 }
 
-static tulle_status run(const struct product *p, void *room)
+static tulle_status run(const struct product *p, void *workspace)
 {
     cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
         return tulle__cuda_check_sparse(p->cuda,
-            cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
-    return tulle__cuda_check_sparse(
-        p->cuda, cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
+            cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, workspace));
+    return tulle__cuda_check_sparse(p->cuda,
+        cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, workspace));
 }
 
-static tulle_status preprocess(const struct product *p, void *room)
+static tulle_status preprocess(const struct product *p, void *workspace)
 {
     cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
         return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_preprocess(sparse, as_is, alpha_of(p), p->A, p->x,
-                                                     beta_of(p), p->y, p->type, p->vector_alg, room));
+                                                     beta_of(p), p->y, p->type, p->vector_alg, workspace));
     return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_preprocess(sparse, as_is, as_is, alpha_of(p), p->A, p->X,
-                                                 beta_of(p), p->Y, p->type, p->alg, room));
+                                                 beta_of(p), p->Y, p->type, p->alg, workspace));
 }
 
 static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     cusparseHandle_t sparse = queue->cuda->gpu->sparse;
     struct product p = {.A = NULL};
-    void *room = NULL;
+    void *workspace = NULL;
     tulle__cuda_lock_libraries(queue->cuda);
     tulle_status status = tulle__cuda_check_sparse(queue->cuda, cusparseSetStream(sparse, queue->stream));
     if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
-    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
-    if (status == TULLE_OK) status = run(&p, room);
+    if (status == TULLE_OK) status = find_room(queue, task, &p, &workspace);
+    if (status == TULLE_OK) status = run(&p, workspace);
     tulle__cuda_unlock_libraries(queue->cuda);
     drop(&p);
     return status;
@@ -193,14 +193,14 @@ static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task
 {
     tulle__cuda_slab slab = slab_of(task);
     tulle_status status = TULLE_OK;
-    void *room = tulle__cuda_at(&task->workspace);
+    void *workspace = tulle__cuda_at(&task->workspace);
     if (slab.symmetric && task->prepared && task->prepared->mirrored)
-        tulle__cuda_mirror_at(&slab, room);
+        tulle__cuda_mirror_at(&slab, workspace);
     else if (slab.symmetric) {
-        size_t bytes = tulle__cuda_mirror_room(&slab);
-        if (!has_room(task, bytes)) status = tulle__cuda_room(queue, bytes, &room);
+        size_t bytes = tulle__cuda_mirror_workspace(&slab);
+        if (!has_room(task, bytes)) status = tulle__cuda_scratch(queue, bytes, &workspace);
         if (status == TULLE_OK)
-            status = tulle__cuda_check(queue->cuda, tulle__cuda_mirror(queue->stream, &slab, room), "a product");
+            status = tulle__cuda_check(queue->cuda, tulle__cuda_mirror(queue->stream, &slab, workspace), "a product");
     }
     if (status != TULLE_OK) return status;
     return tulle__cuda_check(queue->cuda, tulle__cuda_multiply(queue->stream, &slab), "a product");
@@ -295,7 +295,7 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     *bytes = 0;
     if (t.A.symmetric && t.A.m > 0 && t.A.blocks > 0) {
         const tulle__cuda_slab slab = slab_of(&t);
-        *bytes = tulle__cuda_mirror_room(&slab);
+        *bytes = tulle__cuda_mirror_workspace(&slab);
     }
     if (!is_plain(&t) || cuda->kernels == TULLE__CUDA_OWN) return TULLE_OK;
     if (tulle__cuda_refused(cuda, kind_of(&t), t.vectors)) return TULLE_OK;
@@ -303,13 +303,13 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     tulle_status status = tulle__cuda_start(cuda);
     if (status == TULLE_OK) status = describe(cuda, &t, &p);
     tulle__cuda_lock_libraries(cuda);
-    if (status == TULLE_OK) status = ask_room(&p, bytes);
+    if (status == TULLE_OK) status = ask_workspace(&p, bytes);
     tulle__cuda_unlock_libraries(cuda);
     if (tulle__cuda_refuse(cuda, kind_of(&t), t.vectors, status)) {
         *bytes = 0;
         status = TULLE_OK;
-    } else if (*bytes < TULLE__CUDA_ROOM_LEAST)
-        *bytes = TULLE__CUDA_ROOM_LEAST;
+    } else if (*bytes < TULLE__CUDA_WORKSPACE_LEAST)
+        *bytes = TULLE__CUDA_WORKSPACE_LEAST;
     drop(&p);
     tulle__cuda_leave(cuda, before);
     return status;
@@ -320,7 +320,7 @@ static tulle_status prepare_mirror(
     tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared *prepared)
 {
     tulle__cuda_slab slab = slab_of(task);
-    if (!has_room(task, tulle__cuda_mirror_room(&slab))) return TULLE_OK;
+    if (!has_room(task, tulle__cuda_mirror_workspace(&slab))) return TULLE_OK;
     prepared->mirrored = 1;
     return tulle__cuda_check(
         queue->cuda, tulle__cuda_mirror(queue->stream, &slab, tulle__cuda_at(&task->workspace)), "a product");
@@ -328,7 +328,7 @@ static tulle_status prepare_mirror(
 
 /* Seconds of a few products by cuSPARSE, or by our kernels; the first loads caches. */
 static tulle_status measure(
-    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void *room, double *seconds)
+    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void *workspace, double *seconds)
 {
     enum { TIMES = 3 };
     tulle__cuda *cuda = queue->cuda;
@@ -337,7 +337,7 @@ static tulle_status measure(
     tulle_status status = tulle__cuda_check(cuda, cudaEventCreate(&begin), "an event");
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&end), "an event");
     for (int i = -1; i < TIMES && status == TULLE_OK; i++) {
-        status = p ? run(p, room) : by_kernel(queue, task);
+        status = p ? run(p, workspace) : by_kernel(queue, task);
         if (status == TULLE_OK && i < 0)
             status = tulle__cuda_check(cuda, cudaEventRecord(begin, queue->stream), "an event");
     }
@@ -356,16 +356,16 @@ static tulle_status prepare_plain(
 {
     tulle__cuda *cuda = queue->cuda;
     struct product p = {.A = NULL};
-    void *room = NULL;
+    void *workspace = NULL;
     double library = 0, own = 0;
     tulle__cuda_lock_libraries(cuda);
     tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream));
     if (status == TULLE_OK) status = describe(cuda, task, &p);
-    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
-    *made = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
-    if (*made) status = preprocess(&p, room);
+    if (status == TULLE_OK) status = find_room(queue, task, &p, &workspace);
+    *made = status == TULLE_OK && workspace == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
+    if (*made) status = preprocess(&p, workspace);
     if (*made && status == TULLE_OK && cuda->kernels == TULLE__CUDA_MEASURED) {
-        status = measure(queue, task, &p, room, &library);
+        status = measure(queue, task, &p, workspace, &library);
         if (status == TULLE_OK) status = measure(queue, task, NULL, NULL, &own);
     }
     tulle__cuda_unlock_libraries(cuda);

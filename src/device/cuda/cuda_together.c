@@ -23,7 +23,7 @@ void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_tri
         .group = tulle__cuda_at(&task->starts.group)};
     void *ticket;
     if (!task->n || !task->cols || !tulle__cuda_start_kernel(queue, "solve")) return;
-    tulle_status status = tulle__cuda_room(queue, sizeof(unsigned long long), &ticket);
+    tulle_status status = tulle__cuda_scratch(queue, sizeof(unsigned long long), &ticket);
     cudaError_t error = status == TULLE_OK ? tulle__cuda_solve_arm(queue->stream, &A, ticket) : cudaSuccess;
     for (int s = 0; s < task->starts.nstretches && status == TULLE_OK && error == cudaSuccess; s++) {
         const tulle__device_stretch *stretch = &task->starts.stretch[s];

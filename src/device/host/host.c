@@ -283,7 +283,7 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     struct host *host = queue->host;
     tulle_tile A[TULLE__DEVICE_PAIRS], B[TULLE__DEVICE_PAIRS];
-    tulle__chain_room room[TULLE__DEVICE_PAIRS];
+    tulle__chain_workspace workspace[TULLE__DEVICE_PAIRS];
     if (queue->status != TULLE_OK) return;
     for (int p = 0; p < task->npairs; p++) {
         A[p] = tulle__host_tile(&task->A[p]);
@@ -296,7 +296,7 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
         .npairs = task->npairs,
         .A = A,
         .B = B,
-        .room = room,
+        .workspace = workspace,
         .C = tulle__host_at(&task->C),
         .c_row = task->c_row,
         .c_col = task->c_col,

@@ -84,21 +84,21 @@ static void copy(void *to, const void *from, size_t bytes)
 
 /* Columns met so far in the row that is looked at: a table of a power of two places, stamped instead of cleared. */
 struct met {
-    int64_t room;
+    int64_t capacity;
     uint64_t *place; /* stamp << 32 | column */
     uint32_t stamp;
 };
 
 static tulle_status make_room(struct met *met, int64_t count)
 {
-    int64_t room = 64;
-    while (room < 2 * count) room *= 2;
-    if (room <= met->room) return TULLE_OK;
+    int64_t capacity = 64;
+    while (capacity < 2 * count) capacity *= 2;
+    if (capacity <= met->capacity) return TULLE_OK;
     tulle__free(met->place);
     met->place = NULL;
-    met->room = 0;
-    TULLE_CALL(tulle__alloc_zero((size_t)room, sizeof *met->place, "columns of a row", &met->place));
-    met->room = room;
+    met->capacity = 0;
+    TULLE_CALL(tulle__alloc_zero((size_t)capacity, sizeof *met->place, "columns of a row", &met->place));
+    met->capacity = capacity;
     met->stamp = 0;
     return TULLE_OK;
 }
@@ -106,7 +106,7 @@ static tulle_status make_room(struct met *met, int64_t count)
 /* 1 if the column is new. */
 static int meet(struct met *met, int32_t column)
 {
-    uint64_t key = (uint64_t)met->stamp << 32 | (uint32_t)column, mask = (uint64_t)met->room - 1;
+    uint64_t key = (uint64_t)met->stamp << 32 | (uint32_t)column, mask = (uint64_t)met->capacity - 1;
     uint64_t at = ((uint64_t)(uint32_t)column * 0x9e3779b97f4a7c15u >> 20) & mask;
     while (met->place[at] >> 32 == met->stamp) {
         if (met->place[at] == key) return 0;
@@ -158,7 +158,7 @@ static int64_t row_of(const int64_t *sum, int64_t m, int64_t at)
 static tulle_status estimate_ratio(const tulle__spgemm_task *task, const int64_t *sum, double *ratio)
 {
     tulle_status status = TULLE_OK;
-    struct met met = {.room = 0};
+    struct met met = {.capacity = 0};
     int64_t all = sum[task->m], spent = 0;
     int drawn = 0;
     double total = 0;

@@ -25,7 +25,7 @@ struct engine {
     const char *name;
     tulle_status (*open)(void **state);
     /* Raw deflate (RFC 1951); 0 if it does not fit. */
-    size_t (*pack)(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room);
+    size_t (*pack)(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t capacity);
     uint32_t (*crc)(const unsigned char *data, size_t bytes);
     void (*close)(void *state);
 };
@@ -54,15 +54,15 @@ static tulle_status zlib_open(void **state)
     return TULLE_OK;
 }
 
-static size_t zlib_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room)
+static size_t zlib_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t capacity)
 {
     z_stream *stream = state;
     deflateReset(stream);
     stream->next_in = (unsigned char *)(uintptr_t)data; /* zlib's pointer is not const, but it does not write */
     stream->avail_in = (unsigned)bytes;
     stream->next_out = to;
-    stream->avail_out = (unsigned)room;
-    return deflate(stream, Z_FINISH) == Z_STREAM_END ? room - stream->avail_out : 0;
+    stream->avail_out = (unsigned)capacity;
+    return deflate(stream, Z_FINISH) == Z_STREAM_END ? capacity - stream->avail_out : 0;
 }
 
 static uint32_t zlib_crc(const unsigned char *data, size_t bytes)
@@ -85,7 +85,7 @@ static tulle_status isal_open(void **state)
     return status;
 }
 
-static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room)
+static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t capacity)
 {
     struct isal *isal = state;
     /*
@@ -97,12 +97,12 @@ static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, un
     isal->stream.next_in = (uint8_t *)(uintptr_t)data;
     isal->stream.avail_in = (uint32_t)bytes;
     isal->stream.next_out = to;
-    isal->stream.avail_out = (uint32_t)room;
+    isal->stream.avail_out = (uint32_t)capacity;
     isal->stream.end_of_stream = 1;
     isal->stream.level = 1;
     isal->stream.level_buf = isal->level;
     isal->stream.level_buf_size = sizeof isal->level;
-    return isal_deflate_stateless(&isal->stream) == COMP_OK ? room - isal->stream.avail_out : 0;
+    return isal_deflate_stateless(&isal->stream) == COMP_OK ? capacity - isal->stream.avail_out : 0;
 }
 
 static uint32_t isal_crc(const unsigned char *data, size_t bytes)
@@ -201,8 +201,8 @@ size_t tulle__deflate_stored(tulle__deflate *deflate, const void *data, size_t b
 size_t tulle__deflate_member(tulle__deflate *deflate, const void *data, size_t bytes, void *to)
 {
     unsigned char *out = put_head(to);
-    size_t room = tulle__deflate_bound(bytes) - HEAD - TAIL;
-    size_t packed = deflate->engine->pack(deflate->state, data, bytes, out, room);
+    size_t capacity = tulle__deflate_bound(bytes) - HEAD - TAIL;
+    size_t packed = deflate->engine->pack(deflate->state, data, bytes, out, capacity);
     if (!packed) return tulle__deflate_stored(deflate, data, bytes, to);
     return (size_t)(put_tail(deflate->engine, data, bytes, out + packed) - (unsigned char *)to);
 }

@@ -49,11 +49,11 @@ static void populate(void *chunk, size_t bytes)
 
 static tulle_status more_pointers(tulle__entries *entries)
 {
-    int64_t room = entries->room ? 2 * entries->room : 16;
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->row));
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->col));
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof(void *), "chunk list of entries", &entries->val));
-    entries->room = room;
+    int64_t capacity = entries->capacity ? 2 * entries->capacity : 16;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof(void *), "chunk list of entries", &entries->row));
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof(void *), "chunk list of entries", &entries->col));
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof(void *), "chunk list of entries", &entries->val));
+    entries->capacity = capacity;
     return TULLE_OK;
 }
 
@@ -62,7 +62,7 @@ tulle_status tulle__entries_grow(tulle__entries *entries)
     size_t index = entries->wide ? sizeof(int64_t) : sizeof(int32_t);
     size_t value = entries->pattern ? 0 : tulle_type_size(entries->type);
     char *chunk;
-    if (entries->nchunks == entries->room) TULLE_CALL(more_pointers(entries));
+    if (entries->nchunks == entries->capacity) TULLE_CALL(more_pointers(entries));
     TULLE_CALL(tulle__alloc(TULLE__ENTRIES_CHUNK, 2 * index + value, "entries", &chunk));
     if (entries->nchunks) populate(chunk, TULLE__ENTRIES_CHUNK * (2 * index + value)); /* the first may stay empty */
     entries->row[entries->nchunks] = chunk;

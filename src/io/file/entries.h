@@ -24,7 +24,7 @@ typedef struct tulle__entries {
     int pattern;       /* 1: no values, every entry is 1 */
     tulle_type type;   /* of val */
     int64_t nchunks;   /* chunk c holds entries c * CHUNK .. min((c + 1) * CHUNK, count) - 1 */
-    int64_t room;      /* chunk pointers allocated */
+    int64_t capacity;  /* chunk pointers allocated */
     void **row, **col; /* [nchunks] */
     void **val;        /* [nchunks], NULL pointers if pattern; a chunk is one allocation that begins at row[c] */
 } tulle__entries;

@@ -113,9 +113,9 @@ static tulle_status refill(tulle__inflate *f)
     f->in = f->input;
     while (f->nin < INPUT && !f->input_ended) {
         int64_t left = f->limit - f->offset;
-        size_t room = INPUT - f->nin;
-        if (left < (int64_t)room) room = (size_t)left;
-        ssize_t n = pread(f->fd, f->input + f->nin, room, (off_t)f->offset);
+        size_t capacity = INPUT - f->nin;
+        if (left < (int64_t)capacity) capacity = (size_t)left;
+        ssize_t n = pread(f->fd, f->input + f->nin, capacity, (off_t)f->offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", f->path, strerror(errno));
         f->input_ended = n == 0;
@@ -161,21 +161,21 @@ static tulle_status begin_member(tulle__inflate *f, int *ended)
 static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t *got, int64_t *consumed)
 {
     unsigned char *out = to;
-    size_t room = want;
+    size_t capacity = want;
     int ended = 0;
     /* between members, continue even without room: trailing junk must be found */
-    while ((room || f->between) && !f->ended) {
+    while ((capacity || f->between) && !f->ended) {
         if (f->between) {
             TULLE_CALL(begin_member(f, &ended));
-            if (ended || !room) break;
+            if (ended || !capacity) break;
         }
         if (f->nin == 0) TULLE_CALL(refill(f));
         if (f->nin == 0 && f->packing == &tulle__not_packed) {
             f->ended = 1;
             break;
         }
-        size_t before_in = f->nin, before_room = room;
-        enum tulle__step step = f->engine->step(f->state, &f->in, &f->nin, &out, &room);
+        size_t before_in = f->nin, before_capacity = capacity;
+        enum tulle__step step = f->engine->step(f->state, &f->in, &f->nin, &out, &capacity);
         int64_t at = f->offset - (int64_t)f->nin;
         if (step == STEP_NO_MEMORY) return tulle__fail(TULLE_ERR_MEMORY, "%s: out of memory for unpacking", f->path);
         if (step == STEP_DAMAGED)
@@ -187,25 +187,25 @@ static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t
                     "%s: the compressed data end before their last byte, at byte %" PRId64, f->path, at);
         } else if (step == STEP_MEMBER_ENDS) {
             f->between = 1;
-        } else if (f->nin == before_in && room == before_room) {
+        } else if (f->nin == before_in && capacity == before_capacity) {
             if (f->input_ended || f->nin == INPUT)
                 return tulle__fail(TULLE_ERR_FORMAT,
                     "%s: the compressed data end early, at byte %" PRId64 ": truncated?", f->path, at);
             TULLE_CALL(refill(f));
         }
     }
-    *got = want - room;
+    *got = want - capacity;
     *consumed = f->offset - (int64_t)f->nin;
     return TULLE_OK;
 }
 
-/* Reads and drops n bytes, by pieces of at most `room` at `to`. */
-static tulle_status drop(tulle__inflate *f, int64_t n, void *to, size_t room, int64_t *consumed)
+/* Reads and drops n bytes, by pieces of at most `capacity` at `to`. */
+static tulle_status drop(tulle__inflate *f, int64_t n, void *to, size_t capacity, int64_t *consumed)
 {
     size_t got = 1;
     tulle_status status = TULLE_OK;
     while (n && got && status == TULLE_OK) {
-        const size_t piece = (int64_t)room < n ? room : (size_t)n;
+        const size_t piece = (int64_t)capacity < n ? capacity : (size_t)n;
         status = read_stream(f, to, piece, &got, consumed);
         n -= (int64_t)got;
     }

@@ -199,8 +199,8 @@ tulle_status tulle__pack_write(tulle__pack *pack, const void *data, size_t bytes
 
 tulle_status tulle__pack_flush(tulle__pack *pack)
 {
-    int room = pack->filled - pack->written < (uint64_t)pack->nslots;
-    if (room && pack->slot[pack->filled % (uint64_t)pack->nslots].bytes) hand_over(pack);
+    int capacity = pack->filled - pack->written < (uint64_t)pack->nslots;
+    if (capacity && pack->slot[pack->filled % (uint64_t)pack->nslots].bytes) hand_over(pack);
     while (pack->written < pack->filled) {
         TULLE_CALL(write_oldest(pack));
     }

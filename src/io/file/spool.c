@@ -29,7 +29,7 @@ struct tulle__spool {
     int64_t rows, entries;
     size_t value, column; /* bytes of one */
     struct piece *piece;
-    int npieces, room;
+    int npieces, capacity;
     int64_t end; /* of the file */
     /* what of the last piece is not written yet */
     char *out;
@@ -74,10 +74,10 @@ int64_t tulle__spool_entries(const tulle__spool *spool)
 
 tulle_status tulle__spool_begin(tulle__spool *spool)
 {
-    if (spool->npieces == spool->room) {
-        int room = 2 * spool->room + 8;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *spool->piece, "pieces of a file", &spool->piece));
-        spool->room = room;
+    if (spool->npieces == spool->capacity) {
+        int capacity = 2 * spool->capacity + 8;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *spool->piece, "pieces of a file", &spool->piece));
+        spool->capacity = capacity;
     }
     struct piece *piece = &spool->piece[spool->npieces++];
     *piece = (struct piece){.pointers = spool->end};
@@ -158,10 +158,10 @@ struct stream {
     int64_t next, end; /* records of this row */
 };
 
-static tulle_status look(const tulle__spool *spool, struct list *list, int64_t room, int64_t i, const char **found)
+static tulle_status look(const tulle__spool *spool, struct list *list, int64_t capacity, int64_t i, const char **found)
 {
     if (i < list->first || i >= list->first + list->have) {
-        int64_t n = list->count - i < room / list->size ? list->count - i : room / list->size;
+        int64_t n = list->count - i < capacity / list->size ? list->count - i : capacity / list->size;
         list->first = i;
         list->have = 0;
         TULLE_CALL(tulle__output_read(spool->file, list->at + i * list->size, list->ahead, (size_t)(n * list->size)));
@@ -173,7 +173,7 @@ static tulle_status look(const tulle__spool *spool, struct list *list, int64_t r
 
 struct merge {
     tulle__spool *spool;
-    int64_t room; /* bytes that each list reads ahead */
+    int64_t capacity; /* bytes that each list reads ahead */
     struct stream *stream;
     struct stream **active; /* that have something of the row left */
     int nactive;
@@ -190,7 +190,7 @@ static int64_t column_of(const tulle__spool *spool, const char *record)
 static tulle_status start_merge(struct merge *m, tulle__spool *spool)
 {
     int n = spool->npieces;
-    *m = (struct merge){.spool = spool, .room = n && IN / n > IN_LEAST ? IN / n : IN_LEAST};
+    *m = (struct merge){.spool = spool, .capacity = n && IN / n > IN_LEAST ? IN / n : IN_LEAST};
     TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *m->stream, "pieces of a file", &m->stream));
     TULLE_CALL(tulle__alloc((size_t)n, sizeof *m->active, "pieces of a file", &m->active));
     for (int s = 0; s < n; s++) {
@@ -200,8 +200,8 @@ static tulle_status start_merge(struct merge *m, tulle__spool *spool)
             (struct list){.at = piece->pointers, .count = spool->rows + 1, .size = (int64_t)sizeof *spool->pointer};
         stream->records = (struct list){
             .at = piece->records, .count = piece->entries, .size = (int64_t)(spool->column + spool->value)};
-        TULLE_CALL(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->pointers.ahead));
-        TULLE_CALL(tulle__alloc((size_t)m->room, 1, "pieces of a file", &stream->records.ahead));
+        TULLE_CALL(tulle__alloc((size_t)m->capacity, 1, "pieces of a file", &stream->pointers.ahead));
+        TULLE_CALL(tulle__alloc((size_t)m->capacity, 1, "pieces of a file", &stream->records.ahead));
     }
     return TULLE_OK;
 }
@@ -223,7 +223,7 @@ static tulle_status start_row(struct merge *m, int64_t row)
     m->nactive = 0;
     for (int s = 0; s < m->spool->npieces; s++) {
         struct stream *stream = &m->stream[s];
-        TULLE_CALL(look(m->spool, &stream->pointers, m->room, row + 1, &found));
+        TULLE_CALL(look(m->spool, &stream->pointers, m->capacity, row + 1, &found));
         stream->next = stream->end;
         memcpy(&stream->end, found, sizeof stream->end);
         if (stream->next < stream->end) m->active[m->nactive++] = stream;
@@ -238,7 +238,7 @@ static tulle_status choose(struct merge *m, int *least, int64_t *until)
     *until = INT64_MAX;
     for (int a = 0; a < m->nactive; a++) {
         const char *record;
-        TULLE_CALL(look(m->spool, &m->active[a]->records, m->room, m->active[a]->next, &record));
+        TULLE_CALL(look(m->spool, &m->active[a]->records, m->capacity, m->active[a]->next, &record));
         int64_t col = column_of(m->spool, record);
         if (col < lowest) {
             *until = lowest;
@@ -268,7 +268,7 @@ tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter
             /* at least one record, also where another piece has an entry in the same place */
             for (int first = 1; s->next < s->end; first = 0, s->next++, done++) {
                 const char *record;
-                TULLE_TRY(look(spool, &s->records, m.room, s->next, &record));
+                TULLE_TRY(look(spool, &s->records, m.capacity, s->next, &record));
                 int64_t col = column_of(spool, record);
                 if (!first && col >= until) break;
                 TULLE_TRY(put(context, row, col, record + spool->column));

@@ -184,11 +184,11 @@ static int is_main(const char *name)
 /* Appends a name to a list, with "..." for what does not fit. */
 static void list_name(char list[TULLE__TAR_LIST], const char *name)
 {
-    const size_t used = strlen(list), room = TULLE__TAR_LIST - used, n = strlen(name);
-    if (n + 8 < room)
-        snprintf(list + used, room, "%s%s", used ? ", " : "", name);
-    else if (room > 5 && used && list[used - 1] != '.')
-        snprintf(list + used, room, ", ...");
+    const size_t used = strlen(list), capacity = TULLE__TAR_LIST - used, n = strlen(name);
+    if (n + 8 < capacity)
+        snprintf(list + used, capacity, "%s%s", used ? ", " : "", name);
+    else if (capacity > 5 && used && list[used - 1] != '.')
+        snprintf(list + used, capacity, ", ...");
 }
 
 static tulle_status sweep_open(const tulle__packed_file *archive, struct sweep *s)

@@ -262,7 +262,7 @@ static tulle_status take(tulle__zip_stream *s, void *to, size_t bytes)
         s->member.bytes);
 }
 
-static tulle_status check_room(const tulle__zip_stream *s, int64_t bytes)
+static tulle_status check_workspace(const tulle__zip_stream *s, int64_t bytes)
 {
     if (bytes <= s->member.bytes - s->at) return TULLE_OK;
     return tulle__fail(
@@ -271,7 +271,7 @@ static tulle_status check_room(const tulle__zip_stream *s, int64_t bytes)
 
 tulle_status tulle__zip_read(tulle__zip_stream *s, void *to, size_t bytes)
 {
-    TULLE_CALL(check_room(s, (int64_t)bytes));
+    TULLE_CALL(check_workspace(s, (int64_t)bytes));
     TULLE_CALL(take(s, to, bytes));
     s->crc = tulle__zip_crc(s->crc, to, bytes);
     s->read += (int64_t)bytes;
@@ -281,7 +281,7 @@ tulle_status tulle__zip_read(tulle__zip_stream *s, void *to, size_t bytes)
 tulle_status tulle__zip_skip(tulle__zip_stream *s, int64_t bytes)
 {
     char piece[1 << 14];
-    tulle_status status = check_room(s, bytes);
+    tulle_status status = check_workspace(s, bytes);
     s->skipped |= bytes > 0;
     if (!s->inflate && status == TULLE_OK) s->at += bytes;
     while (s->inflate && bytes && status == TULLE_OK) {

@@ -10,7 +10,7 @@ enum { EDGES_AT_ONCE = 1024 };
 
 /* Positions within a rectangle; starts from {0}. */
 struct places {
-    int64_t count, room;
+    int64_t count, capacity;
     int64_t *row;
     int32_t *col;
 };
@@ -22,8 +22,8 @@ static tulle_status scan(
     int64_t row[EDGES_AT_ONCE], col[EDGES_AT_ONCE];
     for (int64_t e = 0; e < g->edges; e += EDGES_AT_ONCE) {
         int64_t count = g->edges - e < EDGES_AT_ONCE ? g->edges - e : EDGES_AT_ONCE;
-        TULLE_CALL(tulle__generator_reserve(
-            places->count, count, sizeof *places->row, sizeof *places->col, &places->room, &places->row, &places->col));
+        TULLE_CALL(tulle__generator_reserve(places->count, count, sizeof *places->row, sizeof *places->col,
+            &places->capacity, &places->row, &places->col));
         g->kind->edges(g, e, e + count, row, col);
         int64_t kept = places->count;
         for (int64_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static tulle_status edges_pattern(
     TULLE_TRY(tulle__alloc((size_t)(m > n ? m : n) + 1, sizeof *start, "places to sort edges", &start));
     TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *rows, "row pointers of a generated matrix", &rows));
     TULLE_TRY(tulle__generator_reserve(
-        0, drawn.count + 1, sizeof *by_col.row, sizeof *by_col.col, &by_col.room, &by_col.row, &by_col.col));
+        0, drawn.count + 1, sizeof *by_col.row, sizeof *by_col.col, &by_col.capacity, &by_col.row, &by_col.col));
     starts_narrow(drawn.count, drawn.col, n, start);
     for (int64_t i = 0; i < drawn.count; i++) {
         int64_t at = start[drawn.col[i]]++;
@@ -93,7 +93,7 @@ static tulle_status edges_pattern(
     memcpy(start, rows, (size_t)m * sizeof *start);
     for (int64_t i = 0; i < drawn.count; i++) cols[start[by_col.row[i]]++] = by_col.col[i];
     int64_t nnz = drop_repeats(m, rows, cols);
-    if (!cols || nnz < drawn.room) TULLE_TRY(tulle__realloc((size_t)nnz, sizeof *cols, "column indices", &cols));
+    if (!cols || nnz < drawn.capacity) TULLE_TRY(tulle__realloc((size_t)nnz, sizeof *cols, "column indices", &cols));
     *rowptr = rows;
     *colind = cols;
     rows = NULL;

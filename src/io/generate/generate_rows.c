@@ -39,13 +39,13 @@ static tulle_status check_range(const char *what, int64_t first, int64_t end, in
 }
 
 tulle_status tulle__generator_reserve(
-    int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *room, void *colind, void *val)
+    int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *workspace, void *colind, void *val)
 {
-    if (*room - nnz >= more) return TULLE_OK;
-    int64_t grown = *room + *room / 2 > nnz + more ? *room + *room / 2 : nnz + more;
+    if (*workspace - nnz >= more) return TULLE_OK;
+    int64_t grown = *workspace + *workspace / 2 > nnz + more ? *workspace + *workspace / 2 : nnz + more;
     TULLE_CALL(tulle__realloc((size_t)grown, index_size, "column indices of a generated matrix", colind));
     TULLE_CALL(tulle__realloc((size_t)grown, value_size, "values of a generated matrix", val));
-    *room = grown;
+    *workspace = grown;
     return TULLE_OK;
 }
 
@@ -110,7 +110,7 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
     TULLE_CALL(
         tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
     TULLE_CALL(tulle__generator_reserve(
-        0, guess(g, r0, r1, c0, c1) + 1, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
+        0, guess(g, r0, r1, c0, c1) + 1, sizeof *tile->colind, size, &tile->capacity, &tile->colind, &tile->val));
     tile->rowptr[0] = 0;
     for (int64_t r = r0; r < r1; r++) {
         int64_t bound = g->kind->bound(g, r, c0, c1);
@@ -120,13 +120,13 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
         }
         int64_t count = g->kind->row(g, r, c0, c1, col);
         TULLE_CALL(tulle__generator_reserve(
-            tile->nnz, count, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
+            tile->nnz, count, sizeof *tile->colind, size, &tile->capacity, &tile->colind, &tile->val));
         for (int64_t i = 0; i < count; i++) tile->colind[tile->nnz + i] = (int32_t)(col[i] - c0);
         tulle__generator_row_values(g, r, count, col, type, tile->val, tile->nnz);
         tile->nnz += count;
         tile->rowptr[r - r0 + 1] = tile->nnz;
     }
-    if (tile->room - tile->nnz > tile->room / 8) { /* an estimate far too high is trimmed */
+    if (tile->capacity - tile->nnz > tile->capacity / 8) { /* an estimate far too high is trimmed */
         TULLE_CALL(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
         TULLE_CALL(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
     }
@@ -141,7 +141,7 @@ static tulle_status counted_tile(const tulle__generator *g, int64_t r0, int64_t 
     tulle__generator_count(g, r0, r1, c0, c1, tile->rowptr);
     tile->nnz = tile->rowptr[r1 - r0];
     TULLE_CALL(tulle__generator_reserve(
-        0, tile->nnz + 1, sizeof *tile->colind, tulle_type_size(type), &tile->room, &tile->colind, &tile->val));
+        0, tile->nnz + 1, sizeof *tile->colind, tulle_type_size(type), &tile->capacity, &tile->colind, &tile->val));
     tulle__generator_put(g, r0, r1, c0, c1, type, tile->rowptr, tile->colind, tile->val);
     return TULLE_OK;
 }

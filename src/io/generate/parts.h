@@ -7,7 +7,7 @@
 
 /* Arrays of an unfinished tile. */
 typedef struct tulle__tile_arrays {
-    int64_t nnz, room;
+    int64_t nnz, capacity;
     int64_t *rowptr;
     int32_t *colind;
     void *val;
@@ -15,7 +15,7 @@ typedef struct tulle__tile_arrays {
 
 /* Ensures room for `more` entries after the first `nnz` of two arrays; grows by half at least. */
 tulle_status tulle__generator_reserve(
-    int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *room, void *colind, void *val);
+    int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *workspace, void *colind, void *val);
 
 /* Values of one row's entries, written from element `first` of val on. */
 void tulle__generator_row_values(const tulle__generator *g, int64_t row, int64_t count, const int64_t *col,

@@ -30,10 +30,10 @@ struct tulle__lines {
     int started;         /* the range of this part has begun */
     int ended;           /* nothing more to read */
     char *buffer;
-    size_t room;    /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
-    size_t used;    /* bytes in the buffer, of which */
-    size_t done;    /* so many were handed out */
-    int64_t offset; /* of buffer[0] */
+    size_t capacity; /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
+    size_t used;     /* bytes in the buffer, of which */
+    size_t done;     /* so many were handed out */
+    int64_t offset;  /* of buffer[0] */
 };
 
 const char *tulle__text_name(const char *path)
@@ -166,8 +166,8 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
     made->part = part;
     made->nparts = nparts;
     made->from = from;
-    made->room = made->block + made->block / 4 + 1;
-    TULLE_TRY(tulle__alloc(made->room + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
+    made->capacity = made->block + made->block / 4 + 1;
+    TULLE_TRY(tulle__alloc(made->capacity + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
     if (text->packed) {
         made->limit = INT64_MAX;
         const tulle__packed_file file = tulle__text_packed(text);
@@ -201,10 +201,10 @@ void tulle__lines_close(tulle__lines *lines)
 /* Makes room for one more block, and a newline behind it. */
 static tulle_status make_room(tulle__lines *l)
 {
-    if (l->used + l->block + 1 <= l->room) return TULLE_OK;
-    size_t room = 2 * l->room > l->used + l->block + 1 ? 2 * l->room : l->used + l->block + 1;
-    TULLE_CALL(tulle__realloc(room + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer));
-    l->room = room;
+    if (l->used + l->block + 1 <= l->capacity) return TULLE_OK;
+    size_t capacity = 2 * l->capacity > l->used + l->block + 1 ? 2 * l->capacity : l->used + l->block + 1;
+    TULLE_CALL(tulle__realloc(capacity + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer));
+    l->capacity = capacity;
     return TULLE_OK;
 }
 

@@ -13,7 +13,7 @@ struct pass {
     tulle__mtx *mtx;
     tulle_type type;
     int count_only;
-    int64_t room, found;
+    int64_t capacity, found;
     void *values;
     tulle__mtx_stats *stats;
 };
@@ -59,7 +59,7 @@ static tulle_status parse_line(struct pass *t, const char *line, const char *end
         double value;
         if (!tulle__mtx_value(t->mtx, t->type, line, p, end, &value, &p, t->stats, &fault))
             return tulle__mtx_fail(t->mtx, offset, &fault);
-        if (t->found == t->room)
+        if (t->found == t->capacity)
             return tulle__fail(
                 TULLE_ERR_IO, "%s: has changed while it was read: more numbers than were counted", t->mtx->path);
         tulle__element_set(t->type, t->values, t->found, value);
@@ -122,7 +122,7 @@ tulle_status tulle__mtx_array_parse(tulle__mtx *mtx, int part, int nparts, int64
     tulle_type type, void *values, tulle__mtx_stats *stats)
 {
     memset(stats, 0, sizeof *stats);
-    struct pass t = {.mtx = mtx, .type = type, .room = count, .values = values, .stats = stats};
+    struct pass t = {.mtx = mtx, .type = type, .capacity = count, .values = values, .stats = stats};
     tulle_status status = pass(&t, part, nparts);
     if (status == TULLE_OK && t.found != count)
         status =

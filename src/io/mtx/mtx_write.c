@@ -21,10 +21,10 @@ void tulle__mtx_text_fini(tulle__mtx_text *text)
 
 static tulle_status reserve(tulle__mtx_text *text, size_t bytes)
 {
-    if (text->room - text->bytes >= bytes) return TULLE_OK;
-    size_t room = 2 * text->room > text->bytes + bytes ? 2 * text->room : text->bytes + bytes;
-    TULLE_CALL(tulle__realloc(room, 1, "text of a Matrix Market file", &text->text));
-    text->room = room;
+    if (text->capacity - text->bytes >= bytes) return TULLE_OK;
+    size_t capacity = 2 * text->capacity > text->bytes + bytes ? 2 * text->capacity : text->bytes + bytes;
+    TULLE_CALL(tulle__realloc(capacity, 1, "text of a Matrix Market file", &text->text));
+    text->capacity = capacity;
     return TULLE_OK;
 }
 
@@ -65,7 +65,7 @@ tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, i
     if (status != TULLE_OK) return status;
     for (int64_t e = 0; e < n; e++) {
         TULLE_TRY(check_place(shape, row, base + col[e]));
-        if (text->room - text->bytes < LINE) TULLE_TRY(reserve(text, LINE));
+        if (text->capacity - text->bytes < LINE) TULLE_TRY(reserve(text, LINE));
         char *to = text->text + text->bytes;
         to = tulle__number_write_i64(to, row + 1);
         *to++ = ' ';

@@ -23,7 +23,7 @@ typedef struct tulle__mtx_shape {
 /* A growing text; zero it first. */
 typedef struct tulle__mtx_text {
     char *text;
-    size_t bytes, room;
+    size_t bytes, capacity;
     int64_t entries; /* in it */
 } tulle__mtx_text;
 

@@ -140,9 +140,9 @@ static tulle_status open_array(const tulle__npz *npz, const char *name, struct d
     return status;
 }
 
-/* Reads a small array completely; `room` bytes suffice for every valid one. */
+/* Reads a small array completely; `capacity` bytes suffice for every valid one. */
 static tulle_status read_small(
-    const tulle__npz *npz, const char *name, struct demands wanted, size_t room, char *to, struct array *a)
+    const tulle__npz *npz, const char *name, struct demands wanted, size_t capacity, char *to, struct array *a)
 {
     tulle__zip_stream *stream = NULL;
     tulle_status status = TULLE_OK;
@@ -150,7 +150,7 @@ static tulle_status read_small(
     TULLE_TRY(tulle__zip_stream_open(npz->zip, &a->member, &stream));
     TULLE_TRY(read_array_header(stream, &wanted, a));
     size_t bytes = (size_t)(a->member.bytes - a->begin);
-    if (bytes > room)
+    if (bytes > capacity)
         TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: %zu bytes are too many for it", a->member.what, bytes));
     TULLE_TRY(tulle__zip_read(stream, to, bytes));
     TULLE_TRY(tulle__zip_end(stream));

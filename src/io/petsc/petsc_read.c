@@ -76,10 +76,10 @@ static tulle_status find_value_width(tulle__petsc *p)
 {
     static const int widths[] = {8, 4, 16};
     tulle__petsc_header *h = &p->header;
-    int64_t room = p->file.bytes - p->data;
+    int64_t capacity = p->file.bytes - p->data;
     for (h->more = 1; h->more >= 0; h->more--)
         for (int w = 0; w < 3; w++) {
-            if (room < 0 || h->stored > room / widths[w]) continue;
+            if (capacity < 0 || h->stored > capacity / widths[w]) continue;
             int64_t end = p->data + h->stored * widths[w];
             if (h->more ? !object_at(p, end, h->index) : end != p->file.bytes) continue;
             h->value = widths[w];
@@ -141,8 +141,8 @@ static tulle_status read_header(tulle__petsc *p)
     h->stored = h->dense ? h->rows * h->cols : figure[3];
     p->lengths = p->columns = p->data = (int64_t)figures * h->index;
     if (h->dense) return find_value_width(p);
-    int64_t room = (p->file.bytes - p->lengths) / h->index;
-    if (h->rows > room || h->stored > room - h->rows)
+    int64_t capacity = (p->file.bytes - p->lengths) / h->index;
+    if (h->rows > capacity || h->stored > capacity - h->rows)
         return tulle__fail(TULLE_ERR_FORMAT,
             "%s: has %" PRId64 " bytes, too few for %" PRId64 " rows with %" PRId64 " entries", p->file.path,
             p->file.bytes, h->rows, h->stored);

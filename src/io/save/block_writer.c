@@ -22,7 +22,7 @@ struct tulle__block_writer {
     int64_t span;
     struct part *part; /* [threads] */
     /* arrays for the rows at hand, with their capacities in blocks and block rows */
-    int64_t room, line_room;
+    int64_t capacity, line_capacity;
     int32_t *colind;
     char *val;
     int64_t *scratch; /* row pointers that are discarded */
@@ -121,16 +121,16 @@ tulle_status tulle__block_writer_open(tulle__block_writer *w, const char *path)
 static tulle_status make_room(tulle__block_writer *w, int64_t blocks, int64_t lines)
 {
     size_t area = (size_t)(w->shape.block * w->shape.block) * tulle_type_size(w->shape.values);
-    if (blocks > w->room) {
-        w->room = 0;
+    if (blocks > w->capacity) {
+        w->capacity = 0;
         TULLE_CALL(tulle__realloc((size_t)blocks, sizeof *w->colind, "columns of blocks", &w->colind));
         TULLE_CALL(tulle__realloc((size_t)blocks, area, "values of blocks", &w->val));
-        w->room = blocks;
+        w->capacity = blocks;
     }
-    if (lines > w->line_room) {
-        w->line_room = 0;
+    if (lines > w->line_capacity) {
+        w->line_capacity = 0;
         TULLE_CALL(tulle__realloc((size_t)lines, sizeof *w->scratch, "row pointers of blocks", &w->scratch));
-        w->line_room = lines;
+        w->line_capacity = lines;
     }
     return TULLE_OK;
 }

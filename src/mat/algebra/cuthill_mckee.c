@@ -26,8 +26,8 @@ static int by_degree(const void *a, const void *b)
  * Visits the component of `from`, whose vertices have level `open`: to[0 .. count - 1] in the order of visits. They get
  * level + 1 of the vertex that they are reached from, beginning at `first`. Returns the count.
  */
-static int64_t visit(
-    const tulle__graph *g, int64_t from, int64_t open, int64_t first, int64_t *level, struct next *room, int64_t *to)
+static int64_t visit(const tulle__graph *g, int64_t from, int64_t open, int64_t first, int64_t *level,
+    struct next *workspace, int64_t *to)
 {
     int64_t count = 0;
     level[from] = first;
@@ -38,10 +38,10 @@ static int64_t visit(
             const int64_t w = g->next[e];
             if (level[w] != open) continue;
             level[w] = level[to[at]] + 1;
-            room[found++] = (struct next){degree_of(g, w), w};
+            workspace[found++] = (struct next){degree_of(g, w), w};
         }
-        qsort(room, (size_t)found, sizeof *room, by_degree);
-        for (int64_t i = 0; i < found; i++) to[count++] = room[i].vertex;
+        qsort(workspace, (size_t)found, sizeof *workspace, by_degree);
+        for (int64_t i = 0; i < found; i++) to[count++] = workspace[i].vertex;
     }
     return count;
 }
@@ -66,22 +66,22 @@ tulle_status tulle__reverse_cuthill_mckee(const tulle__graph *g, int64_t *order)
     enum { SWEEPS = 4 };
     TULLE__SCOPED int64_t *level = NULL;
     int64_t done = 0;
-    TULLE__SCOPED struct next *room = NULL;
+    TULLE__SCOPED struct next *workspace = NULL;
     TULLE_CALL(tulle__alloc((size_t)g->n + 1, sizeof *level, "levels of an ordering", &level));
-    TULLE_CALL(tulle__alloc((size_t)g->n + 1, sizeof *room, "an ordering", &room));
+    TULLE_CALL(tulle__alloc((size_t)g->n + 1, sizeof *workspace, "an ordering", &workspace));
     for (int64_t v = 0; v < g->n; v++) level[v] = -1;
     for (int64_t v = 0; v < g->n; v++) {
         if (level[v] >= 0) continue;
         int64_t from = v, depth = -1, count = 0;
         for (int sweep = 0; sweep < SWEEPS; sweep++) { /* away from a vertex that is far from others */
-            count = visit(g, from, -1, 0, level, room, order + done);
+            count = visit(g, from, -1, 0, level, workspace, order + done);
             const int64_t reached = level[order[done + count - 1]], next = farthest(g, level, order + done, count);
             if (reached <= depth || sweep == SWEEPS - 1) break;
             depth = reached;
             from = next;
             reopen(level, order + done, count);
         }
-        if (level[order[done]] < 0) count = visit(g, from, -1, 0, level, room, order + done);
+        if (level[order[done]] < 0) count = visit(g, from, -1, 0, level, workspace, order + done);
         done += count;
     }
     for (int64_t i = 0, j = g->n - 1; i < j; i++, j--) {

@@ -92,19 +92,19 @@ static bool find_blocks(const tulle__block_cuts *blocks, tulle_gidx from, tulle_
 
 /* The cuts of a range of blocks, from 0. */
 static tulle_status cut_blocks(
-    const tulle__block_cuts *blocks, const struct blocks *range, tulle_block_cuts *cuts, tulle_gidx **room)
+    const tulle__block_cuts *blocks, const struct blocks *range, tulle_block_cuts *cuts, tulle_gidx **workspace)
 {
-    TULLE_CALL(tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room));
+    TULLE_CALL(tulle__alloc((size_t)range->count + 1, sizeof **workspace, "block cuts", workspace));
     for (tulle_gidx b = 0; b <= range->count; b++)
-        (*room)[b] = blocks->cut[range->first + b] - blocks->cut[range->first];
-    *cuts = (tulle_block_cuts){range->count, *room};
+        (*workspace)[b] = blocks->cut[range->first + b] - blocks->cut[range->first];
+    *cuts = (tulle_block_cuts){range->count, *workspace};
     return TULLE_OK;
 }
 
 static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
 {
     const tulle_layout *l = g->whole->layout;
-    TULLE__SCOPED tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
+    TULLE__SCOPED tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_workspace = NULL, *col_workspace = NULL;
     TULLE__SCOPED int *owner = NULL;
     g->in_blocks = g->whole->format->in_blocks && find_blocks(&l->row_blocks, g->row, g->rows, &g->row_blocks) &&
                    find_blocks(&l->col_blocks, g->col, g->cols, &g->col_blocks);
@@ -119,8 +119,8 @@ static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
             owner[i * spec.tile_cols + j] = tulle__layout_owner(l, g->first_row + i, g->first_col + j);
     spec.owner = owner;
     if (g->in_blocks) {
-        TULLE_CALL(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
-        TULLE_CALL(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
+        TULLE_CALL(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_workspace));
+        TULLE_CALL(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_workspace));
     }
     return tulle_layout_new(&spec, g->whole->comm->size, layout);
 }

@@ -10,31 +10,31 @@
 #include "tile/tile_blocks.h"
 
 /* Room for one tile: the block column of each column; for each block column the last block row that named it. */
-struct room {
+struct workspace {
     int32_t *block_of, *list;
     int64_t *named_by, *at; /* at: where the block of this row begins */
 };
 
-static void room_fini(struct room *room)
+static void workspace_fini(struct workspace *workspace)
 {
-    tulle__free(room->block_of);
-    tulle__free(room->list);
-    tulle__free(room->named_by);
-    tulle__free(room->at);
+    tulle__free(workspace->block_of);
+    tulle__free(workspace->list);
+    tulle__free(workspace->named_by);
+    tulle__free(workspace->at);
 }
 
-static tulle_status room_init(const tulle_mat *V, int j, struct room *room)
+static tulle_status workspace_init(const tulle_mat *V, int j, struct workspace *workspace)
 {
     int64_t n = tulle__tile_cols(V, j), count = tulle__tile_block_cols(V, j);
     const tulle_gidx *cut = V->layout->col_blocks.cut + V->layout->col_blocks.first[j];
-    *room = (struct room){.block_of = NULL};
-    TULLE_CALL(tulle__alloc((size_t)n, sizeof *room->block_of, "blocks of columns", &room->block_of));
-    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->list, "blocks of columns", &room->list));
-    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->named_by, "blocks of columns", &room->named_by));
-    TULLE_CALL(tulle__alloc((size_t)count, sizeof *room->at, "blocks of columns", &room->at));
+    *workspace = (struct workspace){.block_of = NULL};
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *workspace->block_of, "blocks of columns", &workspace->block_of));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *workspace->list, "blocks of columns", &workspace->list));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *workspace->named_by, "blocks of columns", &workspace->named_by));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *workspace->at, "blocks of columns", &workspace->at));
     for (int64_t c = 0; c < count; c++) {
-        room->named_by[c] = -1;
-        for (tulle_gidx col = cut[c] - cut[0]; col < cut[c + 1] - cut[0]; col++) room->block_of[col] = (int32_t)c;
+        workspace->named_by[c] = -1;
+        for (tulle_gidx col = cut[c] - cut[0]; col < cut[c + 1] - cut[0]; col++) workspace->block_of[col] = (int32_t)c;
     }
     return TULLE_OK;
 }
@@ -46,40 +46,41 @@ static int compare_columns(const void *left, const void *right)
 }
 
 /* Lists the block columns of block row r of V in the tile `from`, ascending; returns their number. */
-static int64_t list_blocks(const tulle_tile *from, const tulle_gidx *row_block, int64_t r, struct room *room)
+static int64_t list_blocks(const tulle_tile *from, const tulle_gidx *row_block, int64_t r, struct workspace *workspace)
 {
     int64_t count = 0, mark = 2 * r; /* listed again when the row is filled */
     for (tulle_gidx row = row_block[r] - row_block[0]; row < row_block[r + 1] - row_block[0]; row++)
         for (int64_t e = from->rowptr[row]; e < from->rowptr[row + 1]; e++) {
-            int32_t c = room->block_of[from->colind[e]];
-            if (room->named_by[c] == mark) continue;
-            room->named_by[c] = mark;
-            room->list[count++] = c;
+            int32_t c = workspace->block_of[from->colind[e]];
+            if (workspace->named_by[c] == mark) continue;
+            workspace->named_by[c] = mark;
+            workspace->list[count++] = c;
         }
-    for (int64_t b = 0; b < count; b++) room->named_by[room->list[b]] = -1;
-    qsort(room->list, (size_t)count, sizeof *room->list, compare_columns);
+    for (int64_t b = 0; b < count; b++) workspace->named_by[workspace->list[b]] = -1;
+    qsort(workspace->list, (size_t)count, sizeof *workspace->list, compare_columns);
     return count;
 }
 
 /* The blocks of block row r, from value `at` on; returns where the next row's begin. */
-static int64_t fill_row(const tulle_tile *from, const tulle_own_tile *to, int64_t r, int64_t at, struct room *room)
+static int64_t fill_row(
+    const tulle_tile *from, const tulle_own_tile *to, int64_t r, int64_t at, struct workspace *workspace)
 {
-    int64_t first = to->rowptr[r], count = list_blocks(from, to->row_block, r, room), begin = at;
+    int64_t first = to->rowptr[r], count = list_blocks(from, to->row_block, r, workspace), begin = at;
     int64_t height = to->row_block[r + 1] - to->row_block[r], size = (int64_t)tulle_type_size(from->type);
     for (int64_t b = 0; b < count; b++) {
-        int32_t c = room->list[b];
+        int32_t c = workspace->list[b];
         to->colind[first + b] = c;
         if (to->offset) to->offset[first + b] = at;
-        room->at[c] = at;
+        workspace->at[c] = at;
         at += height * (to->col_block[c + 1] - to->col_block[c]);
     }
     memset((char *)to->val + begin * size, 0, (size_t)((at - begin) * size));
     for (tulle_gidx i = 0; i < height; i++) {
         tulle_gidx row = to->row_block[r] - to->row_block[0] + i;
         for (int64_t e = from->rowptr[row]; e < from->rowptr[row + 1]; e++) {
-            int32_t c = room->block_of[from->colind[e]];
+            int32_t c = workspace->block_of[from->colind[e]];
             int64_t width = to->col_block[c + 1] - to->col_block[c];
-            int64_t place = room->at[c] + i * width + from->colind[e] - (to->col_block[c] - to->col_block[0]);
+            int64_t place = workspace->at[c] + i * width + from->colind[e] - (to->col_block[c] - to->col_block[0]);
             memcpy((char *)to->val + place * size, (const char *)from->val + e * size, (size_t)size);
         }
     }
@@ -92,25 +93,26 @@ static tulle_status convert_tile(const tulle_mat *S, tulle_mat *V, int i, int j)
     tulle_status status;
     tulle_tile from;
     tulle_own_tile to;
-    struct room room = {.block_of = NULL};
+    struct workspace workspace = {.block_of = NULL};
     const tulle_gidx *row_block = V->layout->row_blocks.cut + V->layout->row_blocks.first[i];
     const tulle_gidx *col_block = V->layout->col_blocks.cut + V->layout->col_blocks.first[j];
     int64_t blocks = 0, nnz = 0;
     TULLE_TRY(tulle_mat_tile(S, i, j, &from));
     if (!from.nnz) return TULLE_OK;
-    TULLE_TRY(room_init(V, j, &room));
+    TULLE_TRY(workspace_init(V, j, &workspace));
     for (int64_t r = 0; r < tulle__tile_block_rows(V, i); r++) {
-        int64_t count = list_blocks(&from, row_block, r, &room), height = row_block[r + 1] - row_block[r];
-        for (int64_t b = 0; b < count; b++) nnz += height * (col_block[room.list[b] + 1] - col_block[room.list[b]]);
+        int64_t count = list_blocks(&from, row_block, r, &workspace), height = row_block[r + 1] - row_block[r];
+        for (int64_t b = 0; b < count; b++)
+            nnz += height * (col_block[workspace.list[b] + 1] - col_block[workspace.list[b]]);
         blocks += count;
     }
     TULLE_TRY(tulle__mat_place_blocks(V, i, j, blocks, nnz, &to));
     int64_t at = to.rowptr[0] = 0;
-    for (int64_t r = 0; r < to.block_rows; r++) at = fill_row(&from, &to, r, at, &room);
+    for (int64_t r = 0; r < to.block_rows; r++) at = fill_row(&from, &to, r, at, &workspace);
     if (to.offset) to.offset[blocks] = at;
     tulle__blocks_renew_norms(&to);
 out:
-    room_fini(&room);
+    workspace_fini(&workspace);
     return status;
 }
 
@@ -163,14 +165,14 @@ tulle_status tulle_mat_to_vbsr(const tulle_mat *A, const tulle_layout *layout, t
     return to_blocks(A, layout, TULLE_VBSR, V);
 }
 
-static tulle_status even_cuts(const char *what, tulle_gidx n, int size, tulle_block_cuts *cuts, tulle_gidx **room)
+static tulle_status even_cuts(const char *what, tulle_gidx n, int size, tulle_block_cuts *cuts, tulle_gidx **workspace)
 {
     if (size < 1 || n % size)
         return tulle__fail(
             TULLE_ERR_ARG, "%" PRId64 " %s are not a multiple of blocks of %d; tulle_mat_to_vbsr", n, what, size);
-    TULLE_CALL(tulle__alloc((size_t)(n / size) + 1, sizeof **room, "block cuts", room));
-    for (tulle_gidx b = 0; b <= n / size; b++) (*room)[b] = b * size;
-    *cuts = (tulle_block_cuts){n / size, *room};
+    TULLE_CALL(tulle__alloc((size_t)(n / size) + 1, sizeof **workspace, "block cuts", workspace));
+    for (tulle_gidx b = 0; b <= n / size; b++) (*workspace)[b] = b * size;
+    *cuts = (tulle_block_cuts){n / size, *workspace};
     return TULLE_OK;
 }
 
@@ -178,16 +180,16 @@ tulle_status tulle_mat_to_bsr(const tulle_mat *A, int rows, int cols, tulle_mat 
 {
     if (TULLE__NULL(A) || TULLE__NULL(S)) return tulle__refuse(A ? A->comm : NULL);
     tulle_block_cuts row = {0, NULL}, col = {0, NULL};
-    tulle_gidx *row_room = NULL, *col_room = NULL;
+    tulle_gidx *row_workspace = NULL, *col_workspace = NULL;
     tulle_layout *layout = NULL;
-    tulle_status status = even_cuts("rows", A->layout->m, rows, &row, &row_room);
-    if (status == TULLE_OK) status = even_cuts("columns", A->layout->n, cols, &col, &col_room);
+    tulle_status status = even_cuts("rows", A->layout->m, rows, &row, &row_workspace);
+    if (status == TULLE_OK) status = even_cuts("columns", A->layout->n, cols, &col, &col_workspace);
     if (status == TULLE_OK) status = tulle_layout_in_blocks(A->layout, &row, &col, &layout);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = to_blocks(A, layout, TULLE_BSR, S);
     tulle_layout_free(layout);
-    tulle__free(row_room);
-    tulle__free(col_room);
+    tulle__free(row_workspace);
+    tulle__free(col_workspace);
     return status;
 }
 

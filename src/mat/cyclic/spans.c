@@ -21,7 +21,7 @@ static tulle_status append(tulle__spans *spans, tulle__span span)
         last->count += span.count;
         return TULLE_OK;
     }
-    TULLE_CALL(tulle__grow(spans->count, &spans->room, 16, sizeof *spans->span, "runs of indices", &spans->span));
+    TULLE_CALL(tulle__grow(spans->count, &spans->capacity, 16, sizeof *spans->span, "runs of indices", &spans->span));
     spans->span[spans->count++] = span;
     return TULLE_OK;
 }

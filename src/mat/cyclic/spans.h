@@ -16,7 +16,7 @@ typedef struct tulle__span {
 
 typedef struct tulle__spans {
     tulle__span *span;
-    int64_t count, room;
+    int64_t count, capacity;
 } tulle__spans;
 
 void tulle__spans_fini(tulle__spans *spans);

@@ -22,7 +22,7 @@ struct chunk {
 
 static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t count)
 {
-    size_t bytes = rows->ops->room(rows, count) + ALIGN;
+    size_t bytes = rows->ops->workspace(rows, count) + ALIGN;
     if (bytes > c->bytes) {
         tulle__free(c->memory);
         c->memory = NULL;
@@ -30,7 +30,7 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
         TULLE_CALL(tulle__alloc(bytes, 1, "rows of a file", &c->memory));
         c->bytes = bytes;
     }
-    c->read.room = c->memory + (ALIGN - (uintptr_t)c->memory % ALIGN) % ALIGN;
+    c->read.workspace = c->memory + (ALIGN - (uintptr_t)c->memory % ALIGN) % ALIGN;
     return TULLE_OK;
 }
 
@@ -48,7 +48,7 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
     c->read = (tulle__rows_read){.first = c->pointers[0],
         .count = count,
         .limit = tulle__blocks_over(rows->n, rows->block),
-        .room = c->read.room};
+        .workspace = c->read.workspace};
     rows->ops->start(rows, &c->read);
     c->started = 1;
     return TULLE_OK;
@@ -66,8 +66,8 @@ static tulle_status show(tulle_rows *rows, const struct chunk *c, tulle__rows_lo
     const tulle__rows_piece piece = {.row = c->row,
         .rows = c->rows,
         .pointers = c->pointers,
-        .colind = (const int32_t *)(const void *)(c->read.room + c->read.colind_at),
-        .val = c->read.room + c->read.val_at};
+        .colind = (const int32_t *)(const void *)(c->read.workspace + c->read.colind_at),
+        .val = c->read.workspace + c->read.val_at};
     const int64_t first = c->pointers[0];
     for (tulle_gidx r = 0; r <= c->rows; r++) c->pointers[r] -= first;
     for (tulle_gidx r = 0; r < c->rows && rows->half; r++)

@@ -31,18 +31,18 @@ struct setting {
 };
 
 /* Cuts of [0, n) into blocks of 1 to `most`; of exactly that for BSR. */
-static tulle_block_cuts cuts_of(int64_t n, const struct setting *s, uint64_t seed, tulle_gidx *room)
+static tulle_block_cuts cuts_of(int64_t n, const struct setting *s, uint64_t seed, tulle_gidx *workspace)
 {
     tulle_gidx count = 0;
-    room[0] = 0;
-    while (room[count] < n) {
+    workspace[0] = 0;
+    while (workspace[count] < n) {
         tulle_gidx size = s->kind == TULLE_BSR
                               ? s->block
                               : 1 + (tulle_gidx)(tulle__random_at(seed, 2, (uint64_t)count) % (uint64_t)s->block);
-        room[count + 1] = room[count] + size < n ? room[count] + size : n;
+        workspace[count + 1] = workspace[count] + size < n ? workspace[count] + size : n;
         count++;
     }
-    return (tulle_block_cuts){count, room};
+    return (tulle_block_cuts){count, workspace};
 }
 
 static tulle_status layout_of(tulle_comm *comm, int64_t m, int64_t n, int rows, int cols, const tulle_block_cuts *row,
@@ -74,11 +74,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     const struct setting *s = arg;
     tulle_status status;
-    tulle_gidx room[3][MOST + 1], one[MOST + 1];
+    tulle_gidx workspace[3][MOST + 1], one[MOST + 1];
     int ta = s->options.op_a == TULLE_OP_T;
     struct reference a = make_reference(ta ? s->k : s->m, ta ? s->m : s->k, s->shape, 3),
                      b = make_reference(s->k, s->n, FULL, 4), c = make_reference(s->m, s->n, FULL, 5), want = {0};
-    tulle_block_cuts m = cuts_of(s->m, s, 1, room[0]), k = cuts_of(s->k, s, 2, room[1]), n = {s->n, one};
+    tulle_block_cuts m = cuts_of(s->m, s, 1, workspace[0]), k = cuts_of(s->k, s, 2, workspace[1]), n = {s->n, one};
     tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
     tulle_mat *A = NULL, *X = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;

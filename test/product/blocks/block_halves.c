@@ -60,8 +60,8 @@ static tulle_status body_halves(tulle_comm *comm, void *arg)
 {
     const struct halves *x = arg;
     const struct setting *s = &x->s;
-    tulle_gidx room[MOST + 1];
-    const tulle_block_cuts cuts = cuts_of(s->m, s, 1, room);
+    tulle_gidx workspace[MOST + 1];
+    const tulle_block_cuts cuts = cuts_of(s->m, s, 1, workspace);
     tulle_layout *l = NULL, *lc = NULL;
     tulle_mat *A = NULL, *B = NULL, *a = NULL, *b = NULL, *C = NULL, *D = NULL;
     tulle_product *plan = NULL, *half = NULL;
@@ -107,8 +107,8 @@ static tulle_status body_half_c(tulle_comm *comm, void *arg)
 {
     const struct halves *x = arg;
     const struct setting *s = &x->s;
-    tulle_gidx room[MOST + 1];
-    const tulle_block_cuts cuts = cuts_of(s->m, s, 1, room);
+    tulle_gidx workspace[MOST + 1];
+    const tulle_block_cuts cuts = cuts_of(s->m, s, 1, workspace);
     tulle_layout *l = NULL, *lc = NULL;
     tulle_mat *A = NULL, *a = NULL, *C = NULL, *D = NULL, *c = NULL;
     tulle_product *plan = NULL, *half = NULL;

@@ -32,17 +32,17 @@ struct counts {
 };
 
 /* Cuts of [0, n) into blocks of 1 to `most`; of exactly that for BSR. */
-static tulle_block_cuts cuts_of(int64_t n, const struct setting *s, uint64_t seed, tulle_gidx *room)
+static tulle_block_cuts cuts_of(int64_t n, const struct setting *s, uint64_t seed, tulle_gidx *workspace)
 {
     tulle_gidx count = 0;
-    room[0] = 0;
-    while (room[count] < n) {
+    workspace[0] = 0;
+    while (workspace[count] < n) {
         uint64_t drawn = tulle__random_at(seed, 2, (uint64_t)count) % (uint64_t)s->block;
         tulle_gidx size = s->kind == TULLE_BSR ? s->block : 1 + (tulle_gidx)drawn;
-        room[count + 1] = room[count] + size < n ? room[count] + size : n;
+        workspace[count + 1] = workspace[count] + size < n ? workspace[count] + size : n;
         count++;
     }
-    return (tulle_block_cuts){count, room};
+    return (tulle_block_cuts){count, workspace};
 }
 
 static tulle_status layout_of(tulle_comm *comm, int tiles, tulle_block_cuts row, tulle_block_cuts col, tulle_layout **l)
@@ -241,10 +241,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     const struct setting *s = arg;
     tulle_status status;
-    tulle_gidx room[3][MOST + 1];
+    tulle_gidx workspace[3][MOST + 1];
     int ta = s->options.op_a == TULLE_OP_T, tb = s->options.op_b == TULLE_OP_T;
-    tulle_block_cuts m = cuts_of(s->m, s, 1, room[0]), k = cuts_of(s->k, s, 2, room[1]),
-                     n = cuts_of(s->n, s, 3, room[2]);
+    tulle_block_cuts m = cuts_of(s->m, s, 1, workspace[0]), k = cuts_of(s->k, s, 2, workspace[1]),
+                     n = cuts_of(s->n, s, 3, workspace[2]);
     struct reference a = make_reference(ta ? s->k : s->m, ta ? s->m : s->k, s->shape, 3),
                      b = make_reference(tb ? s->n : s->k, tb ? s->k : s->n, s->shape_b, 4),
                      c = make_reference(s->m, s->n, RANDOM, 5), want = {0};

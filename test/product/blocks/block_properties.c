@@ -23,15 +23,15 @@ struct property {
 };
 
 /* Blocks of the sizes in turn. */
-static tulle_block_cuts cut_in_turn(const int sizes[3], tulle_gidx *room)
+static tulle_block_cuts cut_in_turn(const int sizes[3], tulle_gidx *workspace)
 {
     tulle_gidx count = 0;
-    room[0] = 0;
-    for (; room[count] < SIZE; count++) {
-        const tulle_gidx end = room[count] + sizes[count % 3];
-        room[count + 1] = end < SIZE ? end : SIZE;
+    workspace[0] = 0;
+    for (; workspace[count] < SIZE; count++) {
+        const tulle_gidx end = workspace[count] + sizes[count % 3];
+        workspace[count + 1] = end < SIZE ? end : SIZE;
     }
-    return (tulle_block_cuts){count, room};
+    return (tulle_block_cuts){count, workspace};
 }
 
 /* New place of row or column x if blocks of PART are permuted. */
@@ -56,8 +56,8 @@ static tulle_status keeps(tulle_comm *comm, void *arg)
     const struct property *p = arg;
     tulle_status status;
     const struct setting s = {.type = TULLE_F64, .kind = TULLE_VBSR};
-    tulle_gidx room[SIZE + 1];
-    const tulle_block_cuts cuts = cut_in_turn(p->sizes, room);
+    tulle_gidx workspace[SIZE + 1];
+    const tulle_block_cuts cuts = cut_in_turn(p->sizes, workspace);
     struct reference a = make_reference(SIZE, SIZE, RANDOM, 3), b = make_reference(SIZE, SIZE, DENSE_COL, 4),
                      c = make_reference(SIZE, SIZE, EMPTY, 5), want, pa, pb;
     tulle_layout *l = NULL;
@@ -152,8 +152,8 @@ static tulle_status over_ranges(tulle_comm *comm, void *arg)
     tulle_status status;
     const struct setting s = {.type = TULLE_F64, .kind = TULLE_VBSR};
     const tulle_product_options options = {.alg = TULLE_PRODUCT_AUTO};
-    tulle_gidx room[SIZE + 1];
-    const tulle_block_cuts cuts = cut_in_turn((const int[3]){3, 5, 1}, room);
+    tulle_gidx workspace[SIZE + 1];
+    const tulle_block_cuts cuts = cut_in_turn((const int[3]){3, 5, 1}, workspace);
     struct reference a = make_reference(SIZE, SIZE, RANDOM, 3), b = make_reference(SIZE, SIZE, RANDOM, 4);
     struct reference pa = part_of(&a, x, 0, 1), pb = part_of(&b, x, 1, 2), pc = part_of(&a, x, 0, 2),
                      want = multiply(&pa, &pb, &pc, 1, 0, &options);

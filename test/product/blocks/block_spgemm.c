@@ -55,8 +55,8 @@ static tulle_status drops(tulle_comm *comm, void *arg)
     (void)arg;
     tulle_status status;
     const struct setting s = {.kind = TULLE_VBSR, .type = TULLE_F32, .block = 6};
-    tulle_gidx room[2][MOST + 1];
-    tulle_block_cuts m = cuts_of(50, &s, 1, room[0]), n = cuts_of(40, &s, 2, room[1]);
+    tulle_gidx workspace[2][MOST + 1];
+    tulle_block_cuts m = cuts_of(50, &s, 1, workspace[0]), n = cuts_of(40, &s, 2, workspace[1]);
     struct reference a = make_reference(50, 40, RANDOM, 3);
     tulle_layout *l = NULL;
     tulle_mat *A = NULL;
@@ -96,8 +96,8 @@ static tulle_status nans(tulle_comm *comm, void *arg)
     tulle_status status;
     const struct setting s = {.kind = TULLE_VBSR, .type = TULLE_F64, .block = 4};
     const tulle_product_options options = {.filter = 1e6};
-    tulle_gidx room[MOST + 1];
-    tulle_block_cuts cuts = cuts_of(30, &s, 1, room);
+    tulle_gidx workspace[MOST + 1];
+    tulle_block_cuts cuts = cuts_of(30, &s, 1, workspace);
     struct reference a = make_reference(30, 30, RANDOM, 3);
     tulle_layout *l = NULL;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;

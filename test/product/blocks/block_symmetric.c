@@ -69,8 +69,8 @@ static tulle_status body_symmetric(tulle_comm *comm, void *arg)
     struct symmetric *x = arg;
     const struct setting *s = &x->s;
     tulle_status status;
-    tulle_gidx room[2][MOST + 1];
-    const tulle_block_cuts m = cuts_of(s->m, s, 1, room[0]), k = x->square ? m : cuts_of(s->k, s, 2, room[1]);
+    tulle_gidx workspace[2][MOST + 1];
+    const tulle_block_cuts m = cuts_of(s->m, s, 1, workspace[0]), k = x->square ? m : cuts_of(s->k, s, 2, workspace[1]);
     struct reference a = make_reference(s->m, x->square ? s->m : s->k, s->shape, 3);
     tulle_product_options whole = s->options;
     tulle_layout *la = NULL, *lc = NULL;

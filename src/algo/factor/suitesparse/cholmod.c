@@ -31,7 +31,7 @@ static tulle_status take(const tulle__module_host *host, const cholmod_factor *L
     const int64_t *ptr = L->p, *row = L->i;
     const double *val = L->x;
     size_t n = (size_t)work->n, nnz = (size_t)ptr[n];
-    TULLE_CALL(tulle__columns_room(host, work->n, (int64_t)nnz, &work->L));
+    TULLE_CALL(tulle__columns_reserve(host, work->n, (int64_t)nnz, &work->L));
     TULLE_CALL(host->alloc(n, sizeof *work->row, "a permutation", &work->row));
     TULLE_CALL(host->alloc(n, sizeof *work->col, "a permutation", &work->col));
     memcpy(work->L.ptr, ptr, (n + 1) * sizeof *ptr);

@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 
-tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int64_t nnz, tulle__factor_columns *columns)
+tulle_status tulle__columns_reserve(
+    const tulle__module_host *host, int64_t n, int64_t nnz, tulle__factor_columns *columns)
 {
     tulle_status status = host->alloc((size_t)n + 1, sizeof *columns->ptr, "columns of a factor", &columns->ptr);
     if (status == TULLE_OK)

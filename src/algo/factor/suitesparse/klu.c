@@ -63,8 +63,8 @@ static tulle_status take(const tulle__module_host *host, tulle__direct_work *wor
     klu_l_numeric *numeric, klu_l_common *common)
 {
     size_t n = (size_t)work->n;
-    TULLE_CALL(tulle__columns_room(host, work->n, numeric->lnz, &work->L));
-    TULLE_CALL(tulle__columns_room(host, work->n, numeric->unz, &work->U));
+    TULLE_CALL(tulle__columns_reserve(host, work->n, numeric->lnz, &work->L));
+    TULLE_CALL(tulle__columns_reserve(host, work->n, numeric->unz, &work->U));
     TULLE_CALL(host->alloc(n, sizeof *work->row, "a permutation", &work->row));
     TULLE_CALL(host->alloc(n, sizeof *work->col, "a permutation", &work->col));
     TULLE_CALL(host->alloc(n, sizeof *work->scale, "scales of rows", &work->scale));

@@ -18,7 +18,7 @@ tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *
 tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge);
 
 /* Allocates n columns of nnz entries. */
-tulle_status tulle__columns_room(
+tulle_status tulle__columns_reserve(
     const tulle__module_host *host, int64_t n, int64_t nnz, tulle__factor_columns *columns);
 
 #endif

@@ -52,9 +52,9 @@ static tulle_status take(const tulle__module_host *host, void *numeric, tulle__d
     double *pivot = NULL;
     outcome = umfpack_dl_get_lunz(&lnz, &unz, &rows, &cols, &nonzero, numeric);
     if (outcome != UMFPACK_OK) return failed(host, outcome);
-    tulle_status status = tulle__columns_room(host, work->n, lnz, &work->L);
-    if (status == TULLE_OK) status = tulle__columns_room(host, work->n, lnz, &rows_of_L);
-    if (status == TULLE_OK) status = tulle__columns_room(host, work->n, unz, &work->U);
+    tulle_status status = tulle__columns_reserve(host, work->n, lnz, &work->L);
+    if (status == TULLE_OK) status = tulle__columns_reserve(host, work->n, lnz, &rows_of_L);
+    if (status == TULLE_OK) status = tulle__columns_reserve(host, work->n, unz, &work->U);
     if (status == TULLE_OK) status = host->alloc(n, sizeof *work->row, "a permutation", &work->row);
     if (status == TULLE_OK) status = host->alloc(n, sizeof *work->col, "a permutation", &work->col);
     if (status == TULLE_OK) status = host->alloc(n, sizeof *work->scale, "scales of rows", &work->scale);

@@ -86,7 +86,7 @@ size_t tulle__eigen_bytes(tulle_type type, bool pair, int64_t n, int64_t b)
     size_t size = tulle_type_size(type), square = (size_t)(n * n), panel = (size_t)(n * b);
     size_t second = pair ? size * square + 2 * sizeof(double) * panel : 0;
     return second + size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) +
-           sizeof(double) * (2 * panel + (size_t)tulle__step_room(n, b)) + 4 * sizeof(double) * (size_t)n +
+           sizeof(double) * (2 * panel + (size_t)tulle__step_workspace(n, b)) + 4 * sizeof(double) * (size_t)n +
            sizeof(int) * (size_t)(3 + 5 * n);
 }
 
@@ -118,7 +118,8 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int6
     TULLE_CALL(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
     TULLE_CALL(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->part));
     TULLE_CALL(tulle__alloc((size_t)(n * b), sizeof *x->Y, "columns of a submatrix", &x->Y));
-    TULLE_CALL(tulle__alloc((size_t)(tulle__step_room(n, b) + n * b), sizeof *x->room, "columns of a step", &x->room));
+    TULLE_CALL(tulle__alloc(
+        (size_t)(tulle__step_workspace(n, b) + n * b), sizeof *x->workspace, "columns of a step", &x->workspace));
     TULLE_CALL(tulle__alloc((size_t)n, sizeof *x->diagonal, "a tridiagonal matrix", &x->diagonal));
     TULLE_CALL(tulle__alloc((size_t)n, sizeof *x->off, "a tridiagonal matrix", &x->off));
     TULLE_CALL(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->d));
@@ -130,9 +131,9 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int6
 
 void tulle__eigen_fini(tulle__eigen *x)
 {
-    void *const room[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda, x->value,
-        x->diagonal, x->off, x->room, x->S, x->U, x->W};
-    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    void *const workspace[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda,
+        x->value, x->diagonal, x->off, x->workspace, x->S, x->U, x->W};
+    for (size_t i = 0; i < sizeof workspace / sizeof *workspace; i++) tulle__free(workspace[i]);
     *x = (tulle__eigen){.most = 0};
 }
 
@@ -170,12 +171,12 @@ void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double 
 
 bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above)
 {
-    double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
+    double *Y = x->workspace, *workspace = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
     const double *with = x->S ? x->W : Y;
     if (n == 0) return false;
     tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
-    if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
+    if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, workspace)) return false;
     for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
     tulle__step_sums(n, x->diagonal, x->off, b, with, Z, x->sums);
     tulle__eigen_from_rows(x, n, b, Z);
@@ -184,11 +185,11 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
 
 bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power power)
 {
-    double *Y = x->room, *room = Y + n * b, *Z = x->Y;
+    double *Y = x->workspace, *workspace = Y + n * b, *Z = x->Y;
     if (n == 0) return false;
     tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, 0);
-    if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, room)) return false;
+    if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, workspace)) return false;
     tulle__eigen_from_rows(x, n, b, Z);
     return true;
 }
@@ -220,8 +221,8 @@ tulle_status tulle__decomposition_init(tulle__decomposition *stored, const tulle
 
 void tulle__decomposition_fini(tulle__decomposition *stored)
 {
-    void *const room[] = {stored->A, stored->V, stored->S, stored->tau, stored->lambda, stored->Y};
-    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    void *const workspace[] = {stored->A, stored->V, stored->S, stored->tau, stored->lambda, stored->Y};
+    for (size_t i = 0; i < sizeof workspace / sizeof *workspace; i++) tulle__free(workspace[i]);
     *stored = (tulle__decomposition){.A = NULL};
 }
 

@@ -34,8 +34,8 @@ typedef struct tulle__eigen {
     void *V, *d, *e, *tau, *work, *part;
     int *iwork;
     int64_t lwork, liwork;
-    double *diagonal, *off, *room; /* of T; of a step */
-    double *W;                     /* [n * b], rows: H^T L^T E */
+    double *diagonal, *off, *workspace; /* of T; of a step */
+    double *W;                          /* [n * b], rows: H^T L^T E */
     /*
      * of tulle__eigen_step: the spectrum, and sums over the columns j of f(A)_jj and (A f(A))_jj; of a pair
      * of (S f)_jj and (A f)_jj
@@ -48,7 +48,7 @@ typedef struct tulle__eigen {
 /* Largest submatrix that LAPACK's 32-bit sizes of work space allow. */
 enum { TULLE__EIGEN_MOST = 46000 };
 
-/* Bytes of such a room. */
+/* Bytes of such a workspace. */
 size_t tulle__eigen_bytes(tulle_type type, bool pair, int64_t most, int64_t columns);
 
 /* TULLE_ERR_UNSUPPORTED without LAPACK. After a failure too, fini frees. */

@@ -33,9 +33,9 @@ struct lanczos {
 
 static void fini(struct lanczos *l)
 {
-    void *const room[] = {
+    void *const workspace[] = {
         l->V, l->diagonal, l->off, l->zeros, l->sums, l->Z, l->d, l->e, l->work, l->value, l->weight, l->last};
-    for (size_t k = 0; k < sizeof room / sizeof *room; k++) tulle__free(room[k]);
+    for (size_t k = 0; k < sizeof workspace / sizeof *workspace; k++) tulle__free(workspace[k]);
 }
 
 /* Without a function many vectors are not kept: Ritz values then repeat, but their weights together stay. */
@@ -232,11 +232,11 @@ tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, 
  * The smallest singular value of T - mu I with the row below it: Rayleigh and Ritz's lowest value of (A - mu I)^2,
  * never below the distance of mu from the spectrum. By R of its QR decomposition and inverse iterations.
  */
-static double nearest_to(const struct lanczos *l, double mu, double *room)
+static double nearest_to(const struct lanczos *l, double mu, double *workspace)
 {
     enum { STEPS = 12 };
     const int n = l->steps;
-    double *r = room, *s = r + n, *t = s + n, *z = t + n, size = 0;
+    double *r = workspace, *s = r + n, *t = s + n, *z = t + n, size = 0;
     double a = l->diagonal[0] - mu, b = n > 1 ? l->off[0] : 0; /* of the row that is eliminated into */
     for (int k = 0; k < n; k++) {
         const double low = l->off[k], next = k + 1 < n ? l->diagonal[k + 1] - mu : 0,
@@ -307,9 +307,9 @@ static tulle_status weigh(struct lanczos *l, double mu, bool exact, struct weigh
 }
 
 /* Steps that resolve a gap at mu: an error falls by exp(-6) in 3 (size / distance)^(1/2) of them. */
-static int steps_wanted(const struct lanczos *l, double mu, int steps, const tulle__ritz *ritz, double *room)
+static int steps_wanted(const struct lanczos *l, double mu, int steps, const tulle__ritz *ritz, double *workspace)
 {
-    const double size = fmax(fabs(ritz->low - mu), fabs(ritz->high - mu)), nearest = nearest_to(l, mu, room);
+    const double size = fmax(fabs(ritz->low - mu), fabs(ritz->high - mu)), nearest = nearest_to(l, mu, workspace);
     const double wanted = nearest > 0 ? 3 * sqrt(size / nearest) : STEPS_MOST;
     return wanted > steps ? (int)fmin(wanted, STEPS_MOST / 2) : steps;
 }
@@ -322,12 +322,13 @@ tulle_status tulle__lanczos_ritz(
     const bool sides = enough < 1;
     bool over;
     int wanted = steps, look = steps; /* steps after which the last few are looked at */
-    double *room = NULL, square = dot(A->layout->m, x, x);
+    double *workspace = NULL, square = dot(A->layout->m, x, x);
     *ritz = (tulle__ritz){.square = square};
     if (!(square > 0)) return TULLE_OK;
     ritz->below = ritz->above = 1;
     tulle_status status = begin(&l, A, NULL, sides ? STEPS_MOST : steps, x, sqrt(square));
-    if (status == TULLE_OK) status = tulle__alloc(4 * (size_t)l.most, sizeof *room, "a tridiagonal matrix", &room);
+    if (status == TULLE_OK)
+        status = tulle__alloc(4 * (size_t)l.most, sizeof *workspace, "a tridiagonal matrix", &workspace);
     over = tulle_comm_agree(A->comm, status) != TULLE_OK;
     while (!over) {
         status = advance(&l, &over);
@@ -336,7 +337,7 @@ tulle_status tulle__lanczos_ritz(
             status = tulle_comm_agree(A->comm, weigh(&l, mu, over, &w, ritz));
         over |= status != TULLE_OK;
         if (over || l.steps < look) continue;
-        if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, room);
+        if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, workspace);
         if (l.steps < wanted) ritz->below = ritz->above = 1;
         over = l.steps >= wanted && (fmin(ritz->below, ritz->above) <= enough || l.steps >= 2 * wanted);
         look = l.steps < wanted ? wanted : l.steps + (wanted > 4 * STEPS_CONFIRMED ? wanted / 4 : STEPS_CONFIRMED);
@@ -344,9 +345,9 @@ tulle_status tulle__lanczos_ritz(
     }
     if (status == TULLE_OK) {
         if (l.steps == l.n) l.off[l.steps - 1] = 0;
-        ritz->nearest = nearest_to(&l, mu, room);
+        ritz->nearest = nearest_to(&l, mu, workspace);
     }
-    tulle__free(room);
+    tulle__free(workspace);
     fini(&l);
     return tulle_comm_agree(A->comm, status);
 }

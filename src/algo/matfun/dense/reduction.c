@@ -71,8 +71,8 @@ tulle_status tulle__reduction_init(tulle__reduction *r, const tulle__eigen *x, i
 
 void tulle__reduction_fini(tulle__reduction *r)
 {
-    void *const room[] = {r->d, r->e, r->Y, r->W, r->A, r->S, r->tau, r->Z, r->level, r->vector};
-    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    void *const workspace[] = {r->d, r->e, r->Y, r->W, r->A, r->S, r->tau, r->Z, r->level, r->vector};
+    for (size_t i = 0; i < sizeof workspace / sizeof *workspace; i++) tulle__free(workspace[i]);
     *r = (tulle__reduction){.d = NULL};
 }
 
@@ -128,18 +128,18 @@ double tulle__reduction_first_above(const tulle__reduction *r, double x, double 
 
 /* Z = the step at mu of Y, and sums. */
 static bool take_step(
-    const tulle__reduction *r, double mu, const tulle__gap *gap, double *Z, double *room, double sums[2])
+    const tulle__reduction *r, double mu, const tulle__gap *gap, double *Z, double *workspace, double sums[2])
 {
-    if (!tulle__step_apply(r->n, r->d, r->e, mu, gap, r->b, r->Y, Z, room)) return false;
+    if (!tulle__step_apply(r->n, r->d, r->e, mu, gap, r->b, r->Y, Z, workspace)) return false;
     for (int64_t k = 0; k < r->n * r->b; k++) Z[k] = .5 * r->Y[k] - .5 * Z[k];
     tulle__step_sums(r->n, r->d, r->e, r->b, r->W ? r->W : r->Y, Z, sums);
     return true;
 }
 
-bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *room, double sums[2])
+bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *workspace, double sums[2])
 {
     tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, mu);
-    return take_step(r, mu, &gap, room, room + r->n * r->b, sums);
+    return take_step(r, mu, &gap, workspace, workspace + r->n * r->b, sums);
 }
 
 /* A place between the levels next to mu. */
@@ -156,7 +156,7 @@ tulle_status tulle__reduction_step(tulle__reduction *r, tulle__eigen *x, double 
     x->gap = r->gap = tulle__gap_of(r->n, r->d, r->e, mu);
     double near = 1e-10 * fmax(fabs(r->gap.least), fabs(r->gap.most));
     *done = mu - r->gap.below > near && r->gap.above - mu > near &&
-            take_step(r, cut_of(&r->gap, mu), &r->gap, r->Z, x->room, x->sums);
+            take_step(r, cut_of(&r->gap, mu), &r->gap, r->Z, x->workspace, x->sums);
     return TULLE_OK;
 }
 
@@ -280,36 +280,36 @@ out:
     tulle__free(vectors);
 }
 
-/* Z += change of each level, whose vectors are rows; room [count * b]. */
+/* Z += change of each level, whose vectors are rows; workspace [count * b]. */
 static void add_levels(
-    const tulle__reduction *r, int64_t count, const double *change, const double *vectors, double *Z, double *room)
+    const tulle__reduction *r, int64_t count, const double *change, const double *vectors, double *Z, double *workspace)
 {
     if (!count) return;
-    project(vectors, count, r->Y, r->n, r->b, room);
+    project(vectors, count, r->Y, r->n, r->b, workspace);
     for (int64_t l = 0; l < count; l++)
-        for (int64_t c = l * r->b; c < (l + 1) * r->b; c++) room[c] *= change[l];
-    add_projected(vectors, count, room, r->n, r->b, Z);
+        for (int64_t c = l * r->b; c < (l + 1) * r->b; c++) workspace[c] *= change[l];
+    add_projected(vectors, count, workspace, r->n, r->b, Z);
 }
 
 void tulle__reduction_change(const tulle__reduction *r, tulle__eigen *x, const double *change)
 {
     memcpy(x->Y, r->Z, (size_t)(r->n * r->b) * sizeof *r->Z);
-    add_levels(r, r->found, change, r->vector, x->Y, x->room);
+    add_levels(r, r->found, change, r->vector, x->Y, x->workspace);
     x->gap = r->gap;
     tulle__eigen_from_rows(x, r->n, r->b, x->Y);
 }
 
-/* With room [tulle__step_room]. */
+/* With workspace [tulle__step_workspace]. */
 static bool columns_of(const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count, const double *change,
-    const double *vectors, double *room)
+    const double *vectors, double *workspace)
 {
     int64_t n = r->n, b = r->b;
     double *Z = x->Y;
     if (!n) return false;
     x->gap = tulle__gap_of(n, r->d, r->e, mu);
-    if (!tulle__step_apply(n, r->d, r->e, mu, &x->gap, b, r->Y, Z, room)) return false;
+    if (!tulle__step_apply(n, r->d, r->e, mu, &x->gap, b, r->Y, Z, workspace)) return false;
     for (int64_t k = 0; k < n * b; k++) Z[k] = .5 * r->Y[k] - .5 * Z[k];
-    add_levels(r, count, change, vectors, Z, room);
+    add_levels(r, count, change, vectors, Z, workspace);
     tulle__eigen_from_rows(x, n, b, Z);
     return true;
 }
@@ -317,7 +317,7 @@ static bool columns_of(const tulle__reduction *r, tulle__eigen *x, double mu, in
 bool tulle__reduction_columns(
     const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count, const double *change, const double *vectors)
 {
-    return columns_of(r, x, mu, count, change, vectors, x->room);
+    return columns_of(r, x, mu, count, change, vectors, x->workspace);
 }
 
 /* ---- Fermi's function ---- */
@@ -339,19 +339,20 @@ bool tulle__eigen_is_cold(const tulle__eigen *x, int64_t n, double mu, double kT
 tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu, double kT, bool *done)
 {
     tulle_status status = TULLE_OK;
-    double *level = NULL, *change = NULL, *vectors = NULL, *room = x->room + n * b;
+    double *level = NULL, *change = NULL, *vectors = NULL, *workspace = x->workspace + n * b;
     int64_t count;
     *done = false;
     if (!n || !tulle__eigen_is_cold(x, n, mu, kT)) return TULLE_OK;
-    tulle__eigen_to_rows(x, n, b, x->room);
-    const tulle__reduction r = {.n = n, .b = b, .d = x->diagonal, .e = x->off, .Y = x->room, .W = x->S ? x->W : NULL};
+    tulle__eigen_to_rows(x, n, b, x->workspace);
+    const tulle__reduction r = {
+        .n = n, .b = b, .d = x->diagonal, .e = x->off, .Y = x->workspace, .W = x->S ? x->W : NULL};
     tulle__gap gap = tulle__gap_of(n, r.d, r.e, mu);
     double low = mu - TULLE__BEYOND * kT, high = mu + TULLE__BEYOND * kT, cut = cut_of(&gap, mu);
     TULLE_TRY(tulle__alloc((size_t)n, sizeof *level, "levels", &level));
     TULLE_TRY(tulle__alloc((size_t)n, sizeof *change, "levels", &change));
     TULLE_TRY(tulle__reduction_levels(&r, fmin(low, cut), fmax(high, cut), n, level, change, &count, &vectors));
     for (int64_t i = 0; i < count; i++) change[i] = tulle__fermi(level[i], mu, kT) - (level[i] < cut);
-    *done = columns_of(&r, x, cut, count, change, vectors, room);
+    *done = columns_of(&r, x, cut, count, change, vectors, workspace);
     if (*done) tulle__step_sums(n, r.d, r.e, b, r.W ? r.W : r.Y, x->Y, x->sums);
     x->gap = gap;
 out:

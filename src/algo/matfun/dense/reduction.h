@@ -49,17 +49,17 @@ double tulle__reduction_last_below(const tulle__reduction *r, double x, double b
 /* The lowest level from x on, if it is below `best`; else `best`. */
 double tulle__reduction_first_above(const tulle__reduction *r, double x, double best);
 
-/* Doubles of room for sums. */
-static inline int64_t tulle__reduction_room(const tulle__reduction *r)
+/* Doubles of workspace for sums. */
+static inline int64_t tulle__reduction_workspace(const tulle__reduction *r)
 {
-    return r->n * r->b + tulle__step_room(r->n, r->b);
+    return r->n * r->b + tulle__step_workspace(r->n, r->b);
 }
 
 /*
  * sums: traces of the columns of the step that is 1 up to mu, and of A times it. False if mu is too near to
  * a level.
  */
-bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *room, double sums[2]);
+bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *workspace, double sums[2]);
 
 /* The same in x->sums, and x->gap, with Z in place of columns. */
 tulle_status tulle__reduction_step(tulle__reduction *r, tulle__eigen *x, double mu, bool *done);

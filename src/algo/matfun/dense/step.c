@@ -161,9 +161,9 @@ static bool find_nodes(struct nodes *nodes, double least, double most)
  * vanishes.
  */
 static void add_node(int64_t n, const double *d, const double *e, double mu, double s, double w, int64_t b,
-    const double *Y, double *Z, double *room)
+    const double *Y, double *Z, double *workspace)
 {
-    double *inverse = room, *re = room + 2 * n, *im = re + n * b; /* inverse pivots in pairs */
+    double *inverse = workspace, *re = workspace + 2 * n, *im = re + n * b; /* inverse pivots in pairs */
     for (int64_t i = 0; i < n; i++) {
         double x = d[i] - mu, y = -s;
         if (i) {
@@ -210,7 +210,7 @@ static bool has_norms(int64_t n, int64_t b, const double *Y, const double *W, co
 }
 
 bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, const tulle__gap *gap, int64_t b,
-    const double *Y, double *Z, double *room)
+    const double *Y, double *Z, double *workspace)
 {
     struct nodes nodes;
     double scale = fmax(fabs(gap->least), fabs(gap->most));
@@ -223,15 +223,15 @@ bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, c
     }
     if (!(least > 1e-10 * scale && least > TINY) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
-    for (int j = 0; j < nodes.count; j++) add_node(n, d, e, mu, nodes.s[j], nodes.weight[j], b, Y, Z, room);
+    for (int j = 0; j < nodes.count; j++) add_node(n, d, e, mu, nodes.s[j], nodes.weight[j], b, Y, Z, workspace);
     return has_norms(n, b, Y, Y, Z);
 }
 
 /* Z += w (T + s)^-1 Y for a positive definite T. */
 static void add_shift(int64_t n, const double *d, const double *e, double s, double w, int64_t b, const double *Y,
-    double *Z, double *room)
+    double *Z, double *workspace)
 {
-    double *inverse = room, *v = room + 2 * n;
+    double *inverse = workspace, *v = workspace + 2 * n;
     for (int64_t i = 0; i < n; i++) {
         double factor = i ? e[i - 1] * inverse[i - 1] : 0;
         inverse[i] = 1 / (d[i] + s - (i ? factor * e[i - 1] : 0));
@@ -267,25 +267,26 @@ void tulle__step_sums(
 }
 
 bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,
-    int64_t b, const double *Y, double *Z, double *room)
+    int64_t b, const double *Y, double *Z, double *workspace)
 {
     struct nodes nodes;
-    double *W = room + 2 * n + n * b;
+    double *W = workspace + 2 * n + n * b;
     if (!isinf(gap->below) || !(gap->above > 1e-10 * gap->most && gap->above > TINY)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
     if (power == TULLE__INVERSE) {
-        add_shift(n, d, e, 0, 1, b, Y, Z, room);
+        add_shift(n, d, e, 0, 1, b, Y, Z, workspace);
         return true;
     }
     if (!find_nodes(&nodes, sqrt(gap->above * (1 - 1e-9)), sqrt(gap->most * (1 + 1e-5)))) return false;
-    for (int j = 0; j < nodes.count; j++) add_shift(n, d, e, nodes.s[j] * nodes.s[j], nodes.weight[j], b, Y, Z, room);
+    for (int j = 0; j < nodes.count; j++)
+        add_shift(n, d, e, nodes.s[j] * nodes.s[j], nodes.weight[j], b, Y, Z, workspace);
     if (power == TULLE__SQRT) {
         memcpy(W, Z, (size_t)(n * b) * sizeof *Z);
         multiply(n, d, e, b, W, Z);
         multiply(n, d, e, b, Y, W);
     } else {
         memset(W, 0, (size_t)(n * b) * sizeof *W);
-        add_shift(n, d, e, 0, 1, b, Y, W, room);
+        add_shift(n, d, e, 0, 1, b, Y, W, workspace);
     }
     return has_norms(n, b, Y, W, Z);
 }

@@ -35,8 +35,8 @@ int64_t tulle__levels_below(int64_t n, const double *d, const double *e, double 
 void tulle__step_sums(
     int64_t n, const double *d, const double *e, int64_t b, const double *Y, const double *Z, double sums[2]);
 
-/* Doubles of room for b columns. */
-static inline int64_t tulle__step_room(int64_t n, int64_t b)
+/* Doubles of workspace for b columns. */
+static inline int64_t tulle__step_workspace(int64_t n, int64_t b)
 {
     return 3 * n * b + 2 * n;
 }
@@ -46,12 +46,12 @@ static inline int64_t tulle__step_room(int64_t n, int64_t b)
  * is not accurate: eigenvectors are needed.
  */
 bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, const tulle__gap *gap, int64_t b,
-    const double *Y, double *Z, double *room);
+    const double *Y, double *Z, double *workspace);
 
 typedef enum tulle__power { TULLE__POWER_NONE, TULLE__INVERSE, TULLE__SQRT, TULLE__INVSQRT } tulle__power;
 
 /* Z = T^-1 Y, T^(1/2) Y or T^(-1/2) Y; gap: that at 0. False: too, if T is not positive definite. */
 bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,
-    int64_t b, const double *Y, double *Z, double *room);
+    int64_t b, const double *Y, double *Z, double *workspace);
 
 #endif

@@ -174,12 +174,12 @@ static tulle_status find_host(tulle__eigen_batch *batch)
     }
     for (int k = 0; k < batch->count; k++)
         doubles += (size_t)(batch->item[k].n * ((batch->pair ? 2 : 1) * batch->item[k].b + 2));
-    if (batch->room < doubles) {
+    if (batch->capacity < doubles) {
         tulle__free(batch->doubles);
         batch->doubles = NULL;
-        batch->room = 0;
+        batch->capacity = 0;
         TULLE_CALL(tulle__alloc(doubles, sizeof *batch->doubles, "eigenvalues", &batch->doubles));
-        batch->room = doubles;
+        batch->capacity = doubles;
     }
     return TULLE_OK;
 }
@@ -233,7 +233,7 @@ void tulle__eigen_batch_drop(tulle__eigen_batch *batch)
     batch->data = batch->work = NULL;
     batch->host = NULL;
     batch->doubles = NULL;
-    batch->host_bytes = batch->room = 0;
+    batch->host_bytes = batch->capacity = 0;
 }
 
 /* ---- decompositions ---- */

@@ -42,7 +42,7 @@ typedef struct tulle__eigen_batch {
     char *host; /* as `data`: up, down, parts and results */
     size_t host_bytes, up, lambda, fault, far, weights, down, parts, results, bytes;
     double *doubles;
-    size_t room; /* of doubles */
+    size_t capacity; /* of doubles */
 } tulle__eigen_batch;
 
 typedef struct tulle__eigen_device {

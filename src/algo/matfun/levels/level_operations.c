@@ -7,25 +7,25 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
-typedef tulle_status (*operation)(tulle__levels_state *s, int64_t k, double *room);
+typedef tulle_status (*operation)(tulle__levels_state *s, int64_t k, double *workspace);
 
 struct run {
     tulle__levels_state *s;
     operation op;
-    int64_t room;
+    int64_t capacity;
 };
 
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     struct run *run = arg;
     tulle__levels_state *s = run->s;
-    TULLE__SCOPED double *room = NULL;
+    TULLE__SCOPED double *workspace = NULL;
     (void)thread, (void)nthreads;
-    TULLE_CALL(tulle__alloc((size_t)run->room, sizeof *room, "columns of a step", &room));
+    TULLE_CALL(tulle__alloc((size_t)run->capacity, sizeof *workspace, "columns of a step", &workspace));
     for (;;) {
         int64_t k = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
         if (k >= s->x->submatrices) break;
-        if (tulle__levels_stored(s, k)) TULLE_CALL(run->op(s, k, room));
+        if (tulle__levels_stored(s, k)) TULLE_CALL(run->op(s, k, workspace));
     }
     return TULLE_OK;
 }
@@ -35,8 +35,8 @@ static tulle_status run(tulle__levels_state *s, operation op, bool steps)
 {
     struct run run = {.s = s, .op = op};
     for (int64_t k = 0; steps && k < s->x->submatrices; k++)
-        if (tulle__levels_stored(s, k) && tulle__reduction_room(&s->reduction[k]) > run.room)
-            run.room = tulle__reduction_room(&s->reduction[k]);
+        if (tulle__levels_stored(s, k) && tulle__reduction_workspace(&s->reduction[k]) > run.capacity)
+            run.capacity = tulle__reduction_workspace(&s->reduction[k]);
     s->next = s->found = s->operations = 0;
     tulle__kernel_begin(s->x->comm);
     tulle_status status = tulle__pool_run(s->pool, work, &run);
@@ -55,9 +55,9 @@ static void add_operations(tulle__levels_state *s, int64_t operations)
     (void)__atomic_add_fetch(&s->operations, operations, __ATOMIC_RELAXED);
 }
 
-static tulle_status count(tulle__levels_state *s, int64_t k, double *room)
+static tulle_status count(tulle__levels_state *s, int64_t k, double *workspace)
 {
-    (void)room;
+    (void)workspace;
     int64_t levels =
         tulle__reduction_below(&s->reduction[k], s->to) - tulle__reduction_below(&s->reduction[k], s->from);
     (void)__atomic_add_fetch(&s->found, levels < 0 ? -levels : levels, __ATOMIC_RELAXED);
@@ -66,9 +66,9 @@ static tulle_status count(tulle__levels_state *s, int64_t k, double *room)
 }
 
 /* Levels between `from` and `to` to the spectrum. */
-static tulle_status extend(tulle__levels_state *s, int64_t k, double *room)
+static tulle_status extend(tulle__levels_state *s, int64_t k, double *workspace)
 {
-    (void)room;
+    (void)workspace;
     tulle__spectrum *x = s->x;
     tulle__reduction *r = &s->reduction[k];
     int64_t at = x->first[k] + x->rows[k], levels;
@@ -100,7 +100,7 @@ static tulle_status move_by_levels(tulle__levels_state *s, int64_t k)
 }
 
 /* The anchor from `from` to `to`. */
-static tulle_status move(tulle__levels_state *s, int64_t k, double *room)
+static tulle_status move(tulle__levels_state *s, int64_t k, double *workspace)
 {
     tulle__anchor *at = &s->at[k];
     tulle__reduction *r = &s->reduction[k];
@@ -109,7 +109,7 @@ static tulle_status move(tulle__levels_state *s, int64_t k, double *room)
     tulle__reduction_drop_levels(r);
     if (same) return TULLE_OK;
     tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, s->to);
-    tulle_status status = tulle__reduction_sums(r, s->to, room, at->sums) ? TULLE_OK : move_by_levels(s, k);
+    tulle_status status = tulle__reduction_sums(r, s->to, workspace, at->sums) ? TULLE_OK : move_by_levels(s, k);
     at->below = gap.below;
     at->above = gap.above;
     add_operations(s, STEP * r->n * r->b);

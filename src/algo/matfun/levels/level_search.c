@@ -214,9 +214,9 @@ static double middle_below(const tulle__reduction *r, int64_t level, double low,
 
 tulle_status tulle__level_guess(const tulle__reduction *r, double states, double *mu)
 {
-    TULLE__SCOPED double *room = NULL;
+    TULLE__SCOPED double *workspace = NULL;
     double low = INFINITY, high = -INFINITY, best = INFINITY, weight = (double)r->b / (double)r->n;
-    TULLE_CALL(tulle__alloc((size_t)tulle__reduction_room(r), sizeof *room, "columns of a step", &room));
+    TULLE_CALL(tulle__alloc((size_t)tulle__reduction_workspace(r), sizeof *workspace, "columns of a step", &workspace));
     for (int64_t i = 0; i < r->n; i++) {
         double radius = (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0);
         low = fmin(low, r->d[i] - radius);
@@ -233,7 +233,7 @@ tulle_status tulle__level_guess(const tulle__reduction *r, double states, double
     for (int step = 0; step < 24 && low < high && best > weight / 2; step++) {
         double middle = step || !apart ? low + (high - low) / 2 : next, sums[2];
         tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, middle);
-        if (!tulle__reduction_sums(r, middle, room, sums)) break;
+        if (!tulle__reduction_sums(r, middle, workspace, sums)) break;
         if (fabs(sums[0] - states) < best) {
             best = fabs(sums[0] - states);
             *mu = isinf(gap.below) || isinf(gap.above) ? middle : gap.below + (gap.above - gap.below) / 2;

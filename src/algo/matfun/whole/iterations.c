@@ -49,7 +49,7 @@ double tulle__occupation_of(const tulle_mat *X)
 
 void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double trace, double mu)
 {
-    if (it->history && it->count < it->room)
+    if (it->history && it->count < it->capacity)
         it->history[it->count] = (tulle_matfun_iteration){.residual = it->residual,
             .occupation = tulle__occupation_of(X),
             .trace = it->offset + it->scale * trace,

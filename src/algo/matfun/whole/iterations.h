@@ -24,7 +24,7 @@ typedef struct tulle__iterations {
     double tolerance;     /* of the result, relative */
     double offset, scale; /* the history has offset + scale trace */
     tulle_matfun_iteration *history;
-    int64_t room;
+    int64_t capacity;
     const tulle__forecast *forecast; /* NULL, or the iteration is given up where the other method is faster */
     /* so far: */
     int count;

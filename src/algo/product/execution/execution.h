@@ -50,13 +50,13 @@ typedef struct tulle__exec {
     int depth, head, filled;
     /* remote jobs, rows of others that were started and not yet waited for */
     int ahead, delegations_ahead;
-    int64_t jobs, delegations; /* started; of these, rows of others */
-    int64_t units, own_units;  /* multiplied here; of these, into own tiles of C */
-    tulle_tile *a, *b_tile;    /* [group]: what a job multiplies, all columns of B */
-    tulle__csr *b;             /* [group]: of a sparse C, the current columns of B */
-    tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
-    tulle__spgemm_pair *pair; /* [room] */
-    int pair_room;
+    int64_t jobs, delegations;         /* started; of these, rows of others */
+    int64_t units, own_units;          /* multiplied here; of these, into own tiles of C */
+    tulle_tile *a, *b_tile;            /* [group]: what a job multiplies, all columns of B */
+    tulle__csr *b;                     /* [group]: of a sparse C, the current columns of B */
+    tulle__chain_workspace *workspace; /* [group]: for the kernel of a dense C */
+    tulle__spgemm_pair *pair;          /* [capacity] */
+    int pair_capacity;
     /* [group]: what the job after it multiplies, where that is at hand */
     tulle_tile *next_a, *next_b;
     void **slice;        /* [group]: the current columns of B */

@@ -24,7 +24,7 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .npairs = job->nk,
         .A = x->a,
         .B = x->b_tile,
-        .room = x->room,
+        .workspace = x->workspace,
         .C = output->to,
         .c_row = output->c_row,
         .c_col = output->c_col,
@@ -38,11 +38,11 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 
 /* ---- sparse C ---- */
 
-tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
+tulle_status tulle__reserve_pairs(tulle__exec *x, int pairs)
 {
-    if (pairs <= x->pair_room) return TULLE_OK;
+    if (pairs <= x->pair_capacity) return TULLE_OK;
     TULLE_CALL(tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair));
-    x->pair_room = pairs;
+    x->pair_capacity = pairs;
     return TULLE_OK;
 }
 
@@ -155,7 +155,7 @@ tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle
     int pairs = job->nk;
     const tulle__run_tiles of = {
         .i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = output->first, .whole = output->whole};
-    TULLE_CALL(tulle__room_for_pairs(x, job->nk + 1));
+    TULLE_CALL(tulle__reserve_pairs(x, job->nk + 1));
     for (int n = 0; n < job->nk; n++) {
         tulle__csr A = tulle__tile_csr(&x->a[n]);
         x->pair[n] = (tulle__spgemm_pair){

@@ -52,7 +52,7 @@ tulle_status tulle__multiply_sparse(tulle__exec *x, const tulle__job *job, tulle
 
 /* ---- sums of parts of a sparse C, by this host ---- */
 
-tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
+tulle_status tulle__reserve_pairs(tulle__exec *x, int pairs);
 
 /* Adds rows of beta C to the summands in x->pair, if there are any; returns how many there are then. */
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);

@@ -22,8 +22,8 @@ void tulle__inbox_fini(tulle__inbox *inbox)
 tulle_status tulle__inbox_defer(tulle__inbox *inbox, tulle__deferred panel)
 {
     tulle_status status = TULLE_OK;
-    TULLE_TRY(
-        tulle__grow(inbox->ndeferred, &inbox->room, 64, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
+    TULLE_TRY(tulle__grow(
+        inbox->ndeferred, &inbox->capacity, 64, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
     inbox->deferred[inbox->ndeferred++] = panel;
     return TULLE_OK;
 out:

@@ -44,7 +44,7 @@ struct tulle__inbox {
     int64_t accumulate_ns;
     tulle__work_account work;
     tulle__deferred *deferred;
-    int64_t ndeferred, room;
+    int64_t ndeferred, capacity;
 };
 
 void tulle__inbox_fini(tulle__inbox *inbox);

@@ -136,10 +136,10 @@ static void find_remote(const tulle__block_order *o, int64_t *remote_a, int64_t 
 }
 
 /* Bytes that the host keeps for blocks: half of the cache's room, as an execution needs memory as well. */
-static int64_t host_room(const tulle_comm *comm)
+static int64_t host_capacity(const tulle_comm *comm)
 {
-    int64_t room = tulle__operand_cache_room(comm) / 2;
-    return room > 0 ? room : 1;
+    int64_t capacity = tulle__operand_cache_capacity(comm) / 2;
+    return capacity > 0 ? capacity : 1;
 }
 
 static tulle_status choose_shape(const tulle_product_options *options, tulle__runner *runner, tulle__block_order *order)
@@ -165,7 +165,7 @@ static tulle_status choose_shape(const tulle_product_options *options, tulle__ru
         .host_cols = options->blocks->host_cols,
         .remote_a = remote_a,
         .remote_b = remote_b,
-        .host = host_room(order->operands->C->comm)};
+        .host = host_capacity(order->operands->C->comm)};
     order->ascending = options->deterministic;
     return tulle_gemm_blocks_best(&tiles, &order->shape);
 }

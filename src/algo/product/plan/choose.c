@@ -12,7 +12,7 @@
 /* more units are not predicted: it would take too long */
 enum { UNITS_MOST = 1 << 20 };
 /* fetched tiles may use 1 / ROOM_PARTS of the memory left */
-enum { ROOM_PARTS = 8 };
+enum { CACHE_PARTS = 8 };
 
 /* The machine of AUTO if none is given and none is simulated: a core of an ordinary server, and an ordinary network. */
 static const tulle_machine ordinary = {.kind = "ordinary",
@@ -121,7 +121,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         .transfers = plan->options.transfers,
         .symmetric_c = plan->options.symmetric_c,
         /* a PE alone fetches nothing, and to ask the system takes as long as a small product */
-        .room = plan->comm->size > 1 ? (double)tulle__memory_left() / ROOM_PARTS : 0,
+        .capacity = plan->comm->size > 1 ? (double)tulle__memory_left() / CACHE_PARTS : 0,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = unpredicted(plan);

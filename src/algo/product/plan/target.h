@@ -25,7 +25,7 @@ typedef struct tulle__part {
 typedef struct tulle__target {
     int i, j;
     int units; /* that it is the sum of */
-    int nparts, room;
+    int nparts, capacity;
     tulle__part *part; /* sparse C with more than one contribution */
     int made;          /* units that were multiplied here into it in this execution */
     int scaled;        /* dense C: beta has been applied in this execution */
@@ -56,7 +56,7 @@ typedef struct tulle__targets {
 
 /* Structures that sparse results of one execution leave for the next. */
 typedef struct tulle__known_structures {
-    int64_t jobs, room;
+    int64_t jobs, capacity;
     tulle__sent *sent; /* [jobs] */
     /* structures for which no symbolic work is needed; 0: none yet */
     uint64_t of_A, of_B, of_C;

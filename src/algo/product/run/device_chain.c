@@ -111,12 +111,12 @@ int tulle__device_make_room(const struct device_run *run, struct device *d, tull
     return *status == TULLE_OK;
 }
 
-tulle_status tulle__device_room(
+tulle_status tulle__device_reserve(
     const struct device_run *run, struct device *d, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
         bool some = false;
-        tulle_status made = TULLE_OK, status = tulle__device_tiles_room(d->tiles, bytes, what, buffer);
+        tulle_status made = TULLE_OK, status = tulle__device_tiles_reserve(d->tiles, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT) return status;
         made = tulle__device_cached_drop(d, &some);
         if (made == TULLE_OK && some) continue;
@@ -134,7 +134,7 @@ static struct device_result *find_open(struct device *d, const tulle__chain_task
 }
 
 /* Bytes of the buffer of a result: in blocks, each is as large as the largest, and serves any. */
-static size_t room_of(const struct device_run *run, size_t bytes)
+static size_t capacity_of(const struct device_run *run, size_t bytes)
 {
     const tulle__runner *runner = &run->runner;
     return runner->blocks && runner->tile[2] > bytes ? runner->tile[2] : bytes;
@@ -191,10 +191,10 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         return TULLE_OK;
     }
     if (r) TULLE_TRY(leave(run, d, (int)(r - d->open)));
-    if (d->nopen == d->room) {
-        int room = 2 * d->room + 4;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *d->open, "results on a device", &d->open));
-        d->room = room;
+    if (d->nopen == d->capacity) {
+        int capacity = 2 * d->capacity + 4;
+        TULLE_TRY(tulle__realloc((size_t)capacity, sizeof *d->open, "results on a device", &d->open));
+        d->capacity = capacity;
     }
     struct device_result made = {.type = task->type,
         .to = task->C,
@@ -204,11 +204,11 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         .col = task->c_col,
         .beta = task->beta,
         .turn = ++d->turn};
-    size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
+    size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), capacity = capacity_of(run, bytes);
     while (!resident && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
     while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results) land(run, d);
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
-        status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
+        status = tulle__device_tiles_reserve(d->tiles, capacity, "a tile of the result", &made.buffer);
         if (status != TULLE_ERR_LIMIT || resident || (!d->nleaving && !d->nopen)) break;
         if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
         land(run, d);

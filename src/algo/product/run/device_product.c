@@ -30,7 +30,7 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__d
                                      : tulle__csr_places_of(s->d->device, m, nnz, s->type);
     tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
-    TULLE_CALL(tulle__device_room(s->run, s->d, p.length, "a sparse result", &s->buffer));
+    TULLE_CALL(tulle__device_reserve(s->run, s->d, p.length, "a sparse result", &s->buffer));
     *C = tulle__tile_in(s->buffer, &shape, m, &p);
     s->tile = *C;
     return TULLE_OK;
@@ -169,13 +169,13 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
 {
     const tulle__device *device = s->d->device;
     const tulle__csr *pattern = task->pattern;
-    size_t rows = (size_t)task->m, least = task->least ? tulle__array_room(rows * sizeof *task->least) : 0;
-    size_t pointers = pattern ? tulle__array_room((rows + 1) * (size_t)device->rowptr_bytes) : 0;
+    size_t rows = (size_t)task->m, least = task->least ? tulle__array_capacity(rows * sizeof *task->least) : 0;
+    size_t pointers = pattern ? tulle__array_capacity((rows + 1) * (size_t)device->rowptr_bytes) : 0;
     int64_t first = pattern && pattern->rowptr ? pattern->rowptr[0] : 0;
     int64_t blocks = pattern && pattern->rowptr ? pattern->rowptr[task->m] - first : 0;
     const void *from = NULL;
     if (!least && !pattern) return TULLE_OK;
-    TULLE_CALL(tulle__device_room(
+    TULLE_CALL(tulle__device_reserve(
         s->run, s->d, least + pointers + (size_t)blocks * sizeof(tulle_lidx), "bounds of blocks", &s->bounds));
     if (least) {
         work->least = (tulle__device_place){s->bounds, 0};

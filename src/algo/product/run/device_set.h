@@ -48,8 +48,8 @@ struct device {
     tulle__device_tiles *tiles;
     tulle__device_queue *work, *out;
     tulle__device_event *made;
-    struct device_result *open; /* [room] */
-    int nopen, room;
+    struct device_result *open; /* [capacity] */
+    int nopen, capacity;
     size_t open_bytes, results; /* bytes of open results, and how many these may be */
     uint64_t turn;
     struct device_exit exit[TULLE__LEAVING]; /* used in turn */
@@ -78,7 +78,7 @@ struct device_run {
 struct device *tulle__device_of(const struct device_run *run, const tulle__run_tiles *tiles);
 
 /* Room beside what is held, and a tile that is held: results leave for it. */
-tulle_status tulle__device_room(
+tulle_status tulle__device_reserve(
     const struct device_run *run, struct device *d, size_t bytes, const char *what, tulle__device_buffer **buffer);
 tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
     const tulle_tile *source, tulle__device_tile *there);

@@ -32,8 +32,8 @@ struct tulle__device_tiles {
     tulle__staging *staging;
     tulle__device_tiles *const *all; /* of the PE's devices */
     int sisters;                     /* how many, with this one */
-    struct entry **entry;            /* [room] */
-    int count, room, done;           /* done: of them, that are not read again */
+    struct entry **entry;            /* [capacity] */
+    int count, capacity, done;       /* done: of them, that are not read again */
     struct entry **bucket;           /* [buckets], by key */
     int buckets;                     /* a power of two */
     struct entry *held;
@@ -142,13 +142,13 @@ static void unlink_entry(tulle__device_tiles *tiles, struct entry *e)
 static tulle_status grow(tulle__device_tiles *tiles)
 {
     struct entry **bucket = NULL;
-    int room = tiles->room ? 2 * tiles->room : 16;
-    if (tiles->count < tiles->room) return TULLE_OK;
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
-    TULLE_CALL(tulle__alloc_zero((size_t)room, sizeof *bucket, "tiles of a device", &bucket));
+    int capacity = tiles->capacity ? 2 * tiles->capacity : 16;
+    if (tiles->count < tiles->capacity) return TULLE_OK;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
+    TULLE_CALL(tulle__alloc_zero((size_t)capacity, sizeof *bucket, "tiles of a device", &bucket));
     tulle__free(tiles->bucket);
     tiles->bucket = bucket;
-    tiles->buckets = tiles->room = room;
+    tiles->buckets = tiles->capacity = capacity;
     for (int n = 0; n < tiles->count; n++) link_entry(tiles, tiles->entry[n]);
     return TULLE_OK;
 }
@@ -272,7 +272,7 @@ static tulle_status find_room(
     }
 }
 
-tulle_status tulle__device_tiles_room(
+tulle_status tulle__device_tiles_reserve(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     return find_room(tiles, bytes, 1, what, buffer);

@@ -62,7 +62,7 @@ void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 
 /* A buffer of so many bytes for something else; tiles make room. TULLE_ERR_LIMIT if that is not enough. */
-tulle_status tulle__device_tiles_room(
+tulle_status tulle__device_tiles_reserve(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer);
 
 /* Frees all that is not held, for what a device takes by itself. 0: there was nothing. */

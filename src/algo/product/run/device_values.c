@@ -49,9 +49,9 @@ void tulle__device_cached_add(struct device *d, const tulle__run_tiles *tiles, c
     forget_tile(d, tiles);
     if ((d->device->on_host && !to) || !*buffer || d->cached_bytes + (*buffer)->bytes > most) return;
     if (d->ncached == d->cached_capacity) {
-        int room = 2 * d->cached_capacity + 16;
-        if (tulle__realloc((size_t)room, sizeof *d->cached, "results of a device", &d->cached) != TULLE_OK) return;
-        d->cached_capacity = room;
+        int capacity = 2 * d->cached_capacity + 16;
+        if (tulle__realloc((size_t)capacity, sizeof *d->cached, "results of a device", &d->cached) != TULLE_OK) return;
+        d->cached_capacity = capacity;
     }
     d->cached[d->ncached++] = (struct device_cached){.i = tiles->i,
         .j = tiles->j,
@@ -116,7 +116,7 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
                   : tulle__csr_places_of(d->device, task->m, of.nnz, task->type);
     const size_t blocks = (size_t)of.nnz + 1;
     const void *pointers = NULL;
-    TULLE_CALL(tulle__device_room(run, d, p.length, "a sparse result", buffer));
+    TULLE_CALL(tulle__device_reserve(run, d, p.length, "a sparse result", buffer));
     *there = tulle__tile_in(*buffer, &shape, task->m, &p);
     TULLE_CALL(tulle__narrow_pointers(d->device, C->rowptr, task->m, &pointers, made));
     tulle__staging_upload(

@@ -83,10 +83,10 @@ static void *take(tulle__receiver *receiver, size_t bytes, bool anywhere)
     tulle__receive_buffers *s = (tulle__receive_buffers *)receiver;
     struct block *b = NULL;
     if (bytes < TULLE__PINNED_LEAST) return NULL;
-    const size_t room = (bytes + UNIT - 1) / UNIT * UNIT;
+    const size_t capacity = (bytes + UNIT - 1) / UNIT * UNIT;
     for (int there = anywhere && s->there; !b && there >= 0; there--) {
-        b = find_free(s, room, there);
-        if (!b) b = add(s, room, there);
+        b = find_free(s, capacity, there);
+        if (!b) b = add(s, capacity, there);
     }
     if (!b) return NULL;
     b->taken = true;

@@ -98,8 +98,8 @@ static size_t find_room(tulle__staging *s, tulle__device_queue *queue, size_t un
     const size_t least = wanted < PART / PARTS ? wanted : PART / PARTS, left = s->count ? PART - s->fill : 0;
     if ((s->queue != queue || left < least || left < unit) && !advance(s)) return 0;
     s->queue = queue;
-    const size_t room = (PART - s->fill) / unit * unit;
-    return room < wanted ? room : wanted;
+    const size_t capacity = (PART - s->fill) / unit * unit;
+    return capacity < wanted ? capacity : wanted;
 }
 
 /* Lines of a copy whose host's side lies in a part, where they follow each other, and in memory of the host. */
@@ -182,12 +182,12 @@ typedef void (*copy_lines)(tulle__staging *s, tulle__device_queue *queue, const 
 static void up(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *c)
 {
     for (size_t line = 0, count; line < c->lines; line += count) {
-        const size_t room = find_room(s, queue, c->width, (c->lines - line) * c->width);
-        char *part = room ? s->part[s->at].memory + s->fill : NULL;
+        const size_t capacity = find_room(s, queue, c->width, (c->lines - line) * c->width);
+        char *part = capacity ? s->part[s->at].memory + s->fill : NULL;
         char *host = (char *)c->host + line * c->from_pitch;
-        count = room ? room / c->width : c->lines - line;
-        if (room) move_all(s, (struct lines){part, host, c->width, c->from_pitch, true}, count);
-        s->fill += room;
+        count = capacity ? capacity / c->width : c->lines - line;
+        if (capacity) move_all(s, (struct lines){part, host, c->width, c->from_pitch, true}, count);
+        s->fill += capacity;
         const tulle__device_copy piece = piece_of(c, line, count, part);
         start(s, queue, &piece);
     }

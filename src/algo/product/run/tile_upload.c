@@ -9,8 +9,8 @@
 tulle__tile_places tulle__csr_places_of(const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type)
 {
     tulle__tile_places p = {.nnz = nnz};
-    p.colind = tulle__array_room(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
-    p.val = p.colind + tulle__array_room((size_t)nnz * sizeof(tulle_lidx));
+    p.colind = tulle__array_capacity(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
+    p.val = p.colind + tulle__array_capacity((size_t)nnz * sizeof(tulle_lidx));
     p.length = p.val + (size_t)nnz * tulle_type_size(type);
     return p;
 }
@@ -19,12 +19,12 @@ tulle__tile_places tulle__blocks_places_of(const tulle__device *device, int64_t 
     int64_t norms, int64_t values, tulle_type type)
 {
     tulle__tile_places p = {.nnz = blocks, .values = values, .norms = norms};
-    p.colind = tulle__array_room(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
-    p.offset = p.colind + tulle__array_room((size_t)blocks * sizeof(tulle_lidx));
-    p.norm = p.offset + tulle__array_room(((size_t)blocks + 1) * sizeof(int64_t));
-    p.row_block = p.norm + tulle__array_room((size_t)norms * sizeof(double));
-    p.col_block = p.row_block + tulle__array_room(((size_t)rows + 1) * sizeof(tulle_gidx));
-    p.val = p.col_block + tulle__array_room(((size_t)cols + 1) * sizeof(tulle_gidx));
+    p.colind = tulle__array_capacity(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
+    p.offset = p.colind + tulle__array_capacity((size_t)blocks * sizeof(tulle_lidx));
+    p.norm = p.offset + tulle__array_capacity(((size_t)blocks + 1) * sizeof(int64_t));
+    p.row_block = p.norm + tulle__array_capacity((size_t)norms * sizeof(double));
+    p.col_block = p.row_block + tulle__array_capacity(((size_t)rows + 1) * sizeof(tulle_gidx));
+    p.val = p.col_block + tulle__array_capacity(((size_t)cols + 1) * sizeof(tulle_gidx));
     p.length = p.val + (size_t)values * tulle_type_size(type);
     return p;
 }

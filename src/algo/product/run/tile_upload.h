@@ -20,7 +20,7 @@ typedef struct tulle__tile_places {
     int apart;                                                      /* in blocks: their values are not in one piece */
 } tulle__tile_places;
 
-static inline size_t tulle__array_room(size_t bytes)
+static inline size_t tulle__array_capacity(size_t bytes)
 {
     return (bytes + TULLE__ARRAY_ALIGN - 1) / TULLE__ARRAY_ALIGN * TULLE__ARRAY_ALIGN;
 }

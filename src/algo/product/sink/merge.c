@@ -214,7 +214,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
     struct piece *pieces = NULL;
     sort_parts(target);
     TULLE_TRY(spread_parts(x, target));
-    TULLE_TRY(tulle__room_for_pairs(x, target->nparts + 1));
+    TULLE_TRY(tulle__reserve_pairs(x, target->nparts + 1));
     TULLE_TRY(cut(x, target, &npieces, &pieces));
     if (npieces > 1) {
         TULLE_TRY(merge_bands(x, target, npieces, pieces));

@@ -57,10 +57,10 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
             *part = &target->part[p];
             return TULLE_OK;
         }
-    if (target->nparts == target->room) {
-        int room = target->units;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part));
-        target->room = room;
+    if (target->nparts == target->capacity) {
+        int capacity = target->units;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *target->part, "parts of a tile", &target->part));
+        target->capacity = capacity;
     }
     *part = &target->part[target->nparts++];
     **part = (tulle__part){.key = key, .rank = rank, .row = row, .size = {.rows = rows}};
@@ -116,10 +116,10 @@ static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__tile_
 /* The place where a partial result is kept for the next execution, which has the same jobs. */
 static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
-    if (job->number >= plan->known.room) {
-        int64_t room = 2 * job->number + 16;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *plan->known.sent, "partial results", &plan->known.sent));
-        plan->known.room = room;
+    if (job->number >= plan->known.capacity) {
+        int64_t capacity = 2 * job->number + 16;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *plan->known.sent, "partial results", &plan->known.sent));
+        plan->known.capacity = capacity;
     }
     while (plan->known.jobs <= job->number) plan->known.sent[plan->known.jobs++] = (tulle__sent){.block = NULL};
     *sent = &plan->known.sent[job->number];

@@ -77,7 +77,7 @@ tulle_status tulle__delegations_add(
     char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    TULLE_CALL(tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text));
+    TULLE_CALL(tulle__alltoallv_reserve(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text));
     int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
     int32_t *colind = (int32_t *)(void *)(run + 2 * head.nruns);
@@ -155,7 +155,7 @@ tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const 
     size_t at = 0;
     if (delegation->nruns > INT_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)delegation->nruns);
-    TULLE_TRY(tulle__fetch_room((size_t)delegation->nnz * size, NULL, false, &f));
+    TULLE_TRY(tulle__fetch_buffer((size_t)delegation->nnz * size, NULL, false, &f));
     TULLE_TRY(tulle__alloc((size_t)delegation->nruns, sizeof *range, "a vector get", &range));
     for (int64_t n = 0; n < delegation->nruns; n++) {
         size_t bytes = (size_t)delegation->run[2 * n + 1] * size;

@@ -46,7 +46,7 @@ struct tulle__node_cache {
     struct slot *slot;       /* [tiles] */
     struct cached_tile *own; /* [count] */
     int count;
-    size_t room;
+    size_t capacity;
     tulle__place words; /* of own cached tiles: the last execution in which it was filled */
     int words_taken;
     tulle__alltoallv *requests, *replies;
@@ -101,7 +101,7 @@ void tulle__node_cache_free(tulle__node_cache *s)
 
 size_t tulle__node_cache_held(const tulle__node_cache *s)
 {
-    size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->room;
+    size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->capacity;
     for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__subset_held(s->own[n].subset);
     return bytes;
 }
@@ -183,7 +183,7 @@ static tulle_status send_requests(tulle__node_cache *s, const struct survey *sur
         struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
         size_t bits = (size_t)request.words * sizeof(uint64_t);
         char *at;
-        TULLE_CALL(tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at));
+        TULLE_CALL(tulle__alltoallv_reserve(s->requests, to, sizeof request + bits, &at));
         memcpy(at, &request, sizeof request);
         memcpy(at + sizeof request, s->asked[t], bits);
         tulle__alltoallv_written(s->requests, to, sizeof request + bits);
@@ -226,10 +226,10 @@ static tulle_status add_tile(tulle__node_cache *s, const tulle_mat *B, int t)
     TULLE_TRY(tulle__row_set_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
     TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &tile.subset));
-    size_t room = tulle__subset_room(B, k, j, tile.subset);
-    if (s->room + room > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
-    if (tulle__heap_take(s->comm->pe->data, room, "a tile of the node cache", &tile.block) != TULLE_OK) goto out;
-    s->room += room;
+    size_t capacity = tulle__subset_workspace(B, k, j, tile.subset);
+    if (s->capacity + capacity > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
+    if (tulle__heap_take(s->comm->pe->data, capacity, "a tile of the node cache", &tile.block) != TULLE_OK) goto out;
+    s->capacity += capacity;
     s->slot[t] = (struct slot){.block = tulle__mapped(s->comm, &tile.block),
         .nnz = tulle__subset_entries(tile.subset),
         .words = s->words,
@@ -266,7 +266,7 @@ static tulle_status answer(tulle__node_cache *s, int from, const struct request 
     const struct slot *slot = &s->slot[r->tile];
     if (!slot->block) return TULLE_OK;
     struct reply reply = {r->tile, slot->nnz, slot->number, s->own[slot->number].block, s->words};
-    TULLE_CALL(tulle__alltoallv_room(s->replies, from, sizeof reply, &at));
+    TULLE_CALL(tulle__alltoallv_reserve(s->replies, from, sizeof reply, &at));
     memcpy(at, &reply, sizeof reply);
     tulle__alltoallv_written(s->replies, from, sizeof reply);
     return TULLE_OK;

@@ -227,7 +227,7 @@ static tulle_status start_needed(tulle__norm_source *s, const struct spot *t, co
     int n = 0;
     f.record.nnz = values;
     TULLE_TRY(tulle__alloc((size_t)runs, sizeof *range, "a vector get", &range));
-    TULLE_TRY(tulle__fetch_room(from.val + (size_t)values * size, s->operands->receiver, false, &f));
+    TULLE_TRY(tulle__fetch_buffer(from.val + (size_t)values * size, s->operands->receiver, false, &f));
     memcpy(f.block, head->rowptr, from.val);
     int64_t *offset = (int64_t *)(void *)((char *)f.block + from.offset), at = 0;
     for (int64_t e = 0; e < head->blocks; e++) {

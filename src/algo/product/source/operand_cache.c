@@ -73,10 +73,10 @@ static double memory_left(const tulle_comm *comm, size_t held)
     return tulle__is_shape_only(comm) ? INFINITY : (double)tulle__memory_left() + (double)held;
 }
 
-int64_t tulle__operand_cache_room(const tulle_comm *comm)
+int64_t tulle__operand_cache_capacity(const tulle_comm *comm)
 {
-    double room = KEPT_MOST * memory_left(comm, 0);
-    return room < 9e18 ? (int64_t)room : INT64_MAX;
+    double capacity = KEPT_MOST * memory_left(comm, 0);
+    return capacity < 9e18 ? (int64_t)capacity : INT64_MAX;
 }
 
 void tulle__operand_cache_limit(tulle__operand_cache *s, bool limited)
@@ -115,7 +115,7 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
         s->slot[p] = s->nkept++;
         all += (double)whole;
     }
-    s->limited = all > (double)tulle__operand_cache_room(comm);
+    s->limited = all > (double)tulle__operand_cache_capacity(comm);
     *out = s;
     s = NULL;
 out:
@@ -165,10 +165,10 @@ static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle
     const tulle_mat *X = of_a ? s->operands->A : s->operands->B;
     int i = of_a ? w->i : w->k, j = of_a ? w->k : w->j;
     size_t bytes = tulle__fetch_bytes(X, i, j);
-    double room = KEPT_MOST * memory_left(X->comm, s->held);
+    double capacity = KEPT_MOST * memory_left(X->comm, s->held);
     tulle_status status = s->for_all ? tulle__source_start(s->source.below, w, fetch)
                                      : tulle__fetch_into(X, i, j, s->operands->receiver, fetch);
-    if (status != TULLE_OK || last || (double)(s->held + bytes) > room) return status;
+    if (status != TULLE_OK || last || (double)(s->held + bytes) > capacity) return status;
     kept->fetch = tulle__fetch_share(fetch);
     s->held += bytes;
     return TULLE_OK;

@@ -24,7 +24,7 @@ typedef struct tulle__operand_cache tulle__operand_cache;
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
     const tulle__required *required, tulle__operand_cache **operand_cache);
 /* Bytes that parts may use, beside what is kept now; INT64_MAX in a simulation of shapes. */
-int64_t tulle__operand_cache_room(const tulle_comm *comm);
+int64_t tulle__operand_cache_capacity(const tulle_comm *comm);
 /* In a product in blocks: true if parts are dropped when no other job of a block of the host reads them. */
 void tulle__operand_cache_limit(tulle__operand_cache *operand_cache, bool limited);
 /* True if the share did not hold all parts that several jobs read, when it was made. */

@@ -25,7 +25,7 @@ struct coming {
 /* Facts that all PEs know of one. */
 struct shared {
     tulle__place words, data;
-    uint64_t room_a, room_b; /* bytes of a buffer for tiles of A, and of B behind them */
+    uint64_t capacity_a, capacity_b; /* bytes of a buffer for tiles of A, and of B behind them */
 };
 
 struct tulle__panels {
@@ -39,7 +39,7 @@ struct tulle__panels {
     struct shared own, *shared;
     int data_taken, words_taken;
     int64_t *at_a, *at_b;  /* [tiles of A, of B]: where the tile lies in its part of a buffer */
-    struct coming *coming; /* [room]: of the step that was started last */
+    struct coming *coming; /* [capacity]: of the step that was started last */
     int ncoming, step;     /* -1: none was started in this execution */
     int reached;           /* that step is there, on all PEs; -1: none */
     uint64_t base;         /* steps of all executions before this one */
@@ -159,8 +159,8 @@ static int reported(const tulle__panels *p, const struct coming *x)
 /* Begin of part A or B of the panel of step t in the data of a PE. */
 static uint64_t buffer_at(const tulle__panels *p, const struct shared *pe, int t, int b)
 {
-    return (uint64_t)(TULLE__PLANTED(panel_overwritten) ? 0 : t % p->buffers) * (pe->room_a + pe->room_b) +
-           (b ? pe->room_a : 0);
+    return (uint64_t)(TULLE__PLANTED(panel_overwritten) ? 0 : t % p->buffers) * (pe->capacity_a + pe->capacity_b) +
+           (b ? pe->capacity_a : 0);
 }
 
 /* Offset of a tile in its part of a PE's panel of one k: behind those of the slots before. */
@@ -392,8 +392,8 @@ static int measure(tulle__panels *p)
             for (int j = 0; j < o->N; j++) b += needs(p, p->comm->rank, o->M + j) ? length_of(o->B, k, j) : 0;
             tiles += o->M + o->N;
         }
-        if (a > p->own.room_a) p->own.room_a = a;
-        if (b > p->own.room_b) p->own.room_b = b;
+        if (a > p->own.capacity_a) p->own.capacity_a = a;
+        if (b > p->own.capacity_b) p->own.capacity_b = b;
         if (tiles > most) most = tiles;
     }
     return most;
@@ -441,7 +441,7 @@ tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands
     TULLE_TRY(tulle__alloc(size, sizeof *p->shared, "panels", &p->shared));
     TULLE_TRY(tulle__alloc((size_t)operands->M * (size_t)operands->K, sizeof *p->at_a, "panels", &p->at_a));
     TULLE_TRY(tulle__alloc((size_t)operands->K * (size_t)operands->N, sizeof *p->at_b, "panels", &p->at_b));
-    size_t bytes = (size_t)p->buffers * (p->own.room_a + p->own.room_b);
+    size_t bytes = (size_t)p->buffers * (p->own.capacity_a + p->own.capacity_b);
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes ? bytes : 1, "panels of tiles", &p->own.data));
     p->data_taken = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->control, 2 * slots * sizeof(uint64_t), "words of panels", &p->own.words));

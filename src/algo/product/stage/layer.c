@@ -261,14 +261,14 @@ static double bytes_of_result(const tulle__operands *o)
 }
 
 /* The same on all PEs: it follows from directories and from the least memory of a PE. */
-static int best_layers(const tulle_product *plan, struct volume *v, double room)
+static int best_layers(const tulle_product *plan, struct volume *v, double capacity)
 {
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
     double least = WORTH * volume_of(v, NULL, plan->ways.in_parts);
     int best = 1;
     for (int layers = 2; layers <= plan->comm->size && layers <= LAYERS_MOST && layers <= o->K; layers++) {
-        if (plan->comm->size % layers || (a + b + 2 * layers * c) / pes > room / 2) continue;
+        if (plan->comm->size % layers || (a + b + 2 * layers * c) / pes > capacity / 2) continue;
         tulle__layers l = layers_of(layers, plan->comm->size, a, b);
         l.M = o->M;
         l.K = o->K;
@@ -289,13 +289,13 @@ tulle_status tulle__layers_choose(const tulle_product *plan, int *layers)
     *layers = 1;
     /* what is read in place does not move */
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
-    int64_t room = (int64_t)tulle__memory_left();
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
+    int64_t capacity = (int64_t)tulle__memory_left();
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &capacity)));
     if (plan->options.transfers != TULLE_TRANSFERS_WHOLE && !o->B->format->in_blocks)
         TULLE_TRY(tulle__counts_count_named(o->A, o->A->layout, &named));
     struct volume v = {.o = o, .named = named, .pes = plan->comm->size};
     status = tulle_comm_agree(plan->comm, tulle__alloc_zero((size_t)v.pes, sizeof *v.times, "layers", &v.times));
-    if (status == TULLE_OK) *layers = best_layers(plan, &v, (double)room);
+    if (status == TULLE_OK) *layers = best_layers(plan, &v, (double)capacity);
     tulle__free(v.times);
 out:
     tulle__free(named);

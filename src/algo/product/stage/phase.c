@@ -31,10 +31,10 @@ struct phases {
     int expected;          /* ranges, when the plan was made */
     int fixed;             /* as many as the caller asked for; 0: as many as memory demands */
     /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
-    double room, entry;
+    double capacity, entry;
     tulle_gidx width; /* of the next range, as what the last one took suggests */
     tulle_gidx *end;  /* [known]: where ranges ended that fitted */
-    int known, room_known;
+    int known, capacity_known;
     int dropped; /* ranges that did not fit, since the last execution began */
 };
 
@@ -120,15 +120,15 @@ static double cheapest_cut(const tulle_product *plan, double need)
     return entries > 0 ? sqrt(need * fresh / (entries * again)) : 1;
 }
 
-/* Phases for the PE that holds most, each within `room`. */
-static int count_phases(const tulle_product *plan, double room, const int64_t *work, const double *ratio)
+/* Phases for the PE that holds most, each within `capacity`. */
+static int count_phases(const tulle_product *plan, double capacity, const int64_t *work, const double *ratio)
 {
     double most = 0, entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     for (int r = 0; r < plan->comm->size; r++) {
         double entries = entries_held(plan, r, work, ratio);
         if (entries > most) most = entries;
     }
-    double cut = room > 0 ? most * entry / room : PHASES_MOST;
+    double cut = capacity > 0 ? most * entry / capacity : PHASES_MOST;
     if (cut > 1) cut = fmax(cut * RECYCLED, cheapest_cut(plan, most * entry));
     int phases = cut <= 1 ? 1 : cut >= PHASES_MOST ? PHASES_MOST : (int)cut + 1;
     return phases < plan->operands.C->layout->n ? phases : (int)plan->operands.C->layout->n;
@@ -136,9 +136,9 @@ static int count_phases(const tulle_product *plan, double room, const int64_t *w
 
 /*
  * First by the multiplications; if these are too many, by how many of them an estimate expects to fall on entries that
- * there are already. Multiplications and ratios are the same on all PEs, `room` is the least of all.
+ * there are already. Multiplications and ratios are the same on all PEs, `capacity` is the least of all.
  */
-static tulle_status bound_result(tulle_product *plan, double room, int *phases)
+static tulle_status bound_result(tulle_product *plan, double capacity, int *phases)
 {
     const tulle__operands *o = &plan->operands;
     TULLE__SCOPED int64_t *work = NULL;
@@ -147,11 +147,11 @@ static tulle_status bound_result(tulle_product *plan, double room, int *phases)
     TULLE_CALL(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
     TULLE_CALL(tulle_mat_row_flops(o->A, o->B, work));
     for (int i = 0; i < o->M; i++) ratio[i] = 1;
-    *phases = count_phases(plan, room, work, ratio);
+    *phases = count_phases(plan, capacity, work, ratio);
     if (*phases > 1 && !o->A->format->in_blocks) { /* of blocks there is no estimate */
         TULLE_CALL(tulle__estimate_ratio(o->A, o->B, work, ratio));
         for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
-        *phases = count_phases(plan, room, work, ratio);
+        *phases = count_phases(plan, capacity, work, ratio);
     }
     return TULLE_OK;
 }
@@ -207,18 +207,18 @@ static tulle_status choose(struct phases *p)
     p->expected = 1;
     p->fixed = plan->sparse && plan->options.phases > 0 ? plan->options.phases : 0;
     if (p->fixed > p->of) p->fixed = (int)p->of; /* no range is empty */
-    p->room = (double)left;
+    p->capacity = (double)left;
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
-    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->capacity)));
     if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern && !selects_at_once(plan)) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
-        tight = (most < full ? most : full) * p->entry > p->room;
+        tight = (most < full ? most : full) * p->entry > p->capacity;
     }
     TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
-    if (tight) TULLE_CALL(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
+    if (tight) TULLE_CALL(tulle_comm_agree(plan->comm, bound_result(plan, p->capacity, &p->expected)));
     if (p->fixed) p->expected = p->fixed;
     p->width = p->of / p->expected > 0 ? p->of / p->expected : 1;
     return TULLE_OK;
@@ -340,16 +340,16 @@ tulle_status tulle__phases_end(tulle_product *plan)
     if (plan->ways.whole || p->fixed) return TULLE_OK;
     int64_t entries = own_entries(plan);
     if (p->number == p->known) { /* so that the next execution does not try again what does not fit */
-        if (p->known == p->room_known) {
-            int room = p->room_known ? 2 * p->room_known : 64;
-            status = tulle__realloc((size_t)room, sizeof *p->end, "the ranges of columns", &p->end);
-            if (status == TULLE_OK) p->room_known = room;
+        if (p->known == p->capacity_known) {
+            int capacity = p->capacity_known ? 2 * p->capacity_known : 64;
+            status = tulle__realloc((size_t)capacity, sizeof *p->end, "the ranges of columns", &p->end);
+            if (status == TULLE_OK) p->capacity_known = capacity;
         }
         if (status == TULLE_OK) p->end[p->known++] = p->hi;
     }
     TULLE_TRY(tulle_comm_agree(plan->comm, status));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &entries)));
-    double took = (double)entries * p->entry, grow = took > 0 ? FILL * p->room / took : FASTER;
+    double took = (double)entries * p->entry, grow = took > 0 ? FILL * p->capacity / took : FASTER;
     double width = (double)(p->hi - p->lo) * fmin(grow, FASTER);
     p->width = width < 1 ? 1 : width < (double)p->of ? (tulle_gidx)width : p->of;
 out:

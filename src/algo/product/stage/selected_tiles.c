@@ -19,11 +19,11 @@ void tulle__selected_tile_drop(tulle__selected_tile *tile)
 static tulle_status reserve(tulle__selected_tile *t, int64_t more, size_t size)
 {
     const int64_t needed = t->nnz + more;
-    if (needed <= t->room) return TULLE_OK;
-    const int64_t room = needed + needed / 2;
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof *t->col, "selected columns", &t->col));
-    TULLE_CALL(tulle__realloc((size_t)room, size, "selected values", &t->val));
-    t->room = room;
+    if (needed <= t->capacity) return TULLE_OK;
+    const int64_t capacity = needed + needed / 2;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *t->col, "selected columns", &t->col));
+    TULLE_CALL(tulle__realloc((size_t)capacity, size, "selected values", &t->val));
+    t->capacity = capacity;
     return TULLE_OK;
 }
 
@@ -92,7 +92,7 @@ struct tile_row {
     tulle_tile *tile;
     int32_t *place; /* of an entry in the row, in the order of columns */
     char *val;
-    int64_t room;
+    int64_t capacity;
 };
 
 static tulle_status fetch_tiles(const tulle_mat *C, int i, struct tile_row *row)
@@ -112,10 +112,10 @@ static tulle_status gather(const tulle_mat *C, tulle_gidx r, struct tile_row *ro
         count += length_of(row->tile[j].rowptr, r);
     }
     first[C->layout->nt] = count;
-    if (count > row->room) {
+    if (count > row->capacity) {
         TULLE_CALL(tulle__realloc((size_t)count, sizeof *row->place, "candidates of a row", &row->place));
         TULLE_CALL(tulle__realloc((size_t)count, size, "candidates of a row", &row->val));
-        row->room = count;
+        row->capacity = count;
     }
     for (int64_t e = 0; e < count; e++) row->place[e] = (int32_t)e;
     for (int j = 0; j < C->layout->nt; j++)
@@ -181,7 +181,7 @@ tulle_status tulle__select_across(tulle_mat *C, const tulle__row_selection *top)
 {
     tulle_status status;
     const size_t tiles = (size_t)C->layout->nt;
-    struct tile_row row = {.room = 0};
+    struct tile_row row = {.capacity = 0};
     tulle__selected_tile *own = NULL;
     int64_t *first = NULL;
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *row.fetch, "tiles of a row", &row.fetch));

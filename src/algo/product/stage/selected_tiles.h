@@ -11,7 +11,7 @@ typedef struct tulle__selected_tile {
     int64_t *rowptr; /* rows + 1; NULL: there are none */
     int32_t *col;
     char *val;
-    int64_t nnz, room;
+    int64_t nnz, capacity;
 } tulle__selected_tile;
 
 void tulle__selected_tile_drop(tulle__selected_tile *tile);

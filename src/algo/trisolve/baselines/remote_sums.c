@@ -48,7 +48,7 @@ void tulle__remote_sums_close(tulle__scatter *s)
     s->cols = -1;
 }
 
-static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
+static tulle_status take_workspace(tulle__scatter *s, tulle_gidx cols, int direct)
 {
     tulle__pe *pe = s->comm->pe;
     tulle__heap *words = direct ? pe->data : pe->control;
@@ -87,7 +87,7 @@ tulle_status tulle__remote_sums_open(tulle__scatter *s, tulle_gidx cols)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
     TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     tulle__remote_sums_close(s);
-    TULLE_CALL(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
+    TULLE_CALL(tulle_comm_agree(comm, take_workspace(s, cols, direct != 0)));
     for (int what = 0; what < 2; what++) {
         TULLE_CALL(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
         for (int r = 0; r < comm->size; r++)

@@ -12,7 +12,7 @@ static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__list
         size_t bytes = (size_t)(first[r + 1] - first[r]) * sizeof *list, padded = (bytes + 7) / 8 * 8;
         char *at;
         if (!bytes) continue;
-        TULLE_CALL(tulle__alltoallv_room(x, r, padded, &at));
+        TULLE_CALL(tulle__alltoallv_reserve(x, r, padded, &at));
         memcpy(at, list + first[r], bytes);
         memset(at + bytes, 0, padded - bytes); /* less than one item: the receiver knows their number */
         tulle__alltoallv_written(x, r, padded);

@@ -57,15 +57,15 @@ struct making {
     const tulle__triangle *t;
     tulle__push *push;
     tulle__worker_schedule *schedule;
-    int64_t *before; /* [ntiles] */
-    int32_t *slot;   /* [n], by row: slot of the ghost; -1: none yet */
-    int64_t room;    /* for ghosts */
+    int64_t *before;  /* [ntiles] */
+    int32_t *slot;    /* [n], by row: slot of the ghost; -1: none yet */
+    int64_t capacity; /* for ghosts */
 };
 
 static tulle_status add_ghost(struct making *m, tulle_gidx row)
 {
     tulle__push *push = m->push;
-    TULLE_CALL(tulle__grow(push->nghosts, &m->room, 1024, sizeof *push->ghost, "ghosts", &push->ghost));
+    TULLE_CALL(tulle__grow(push->nghosts, &m->capacity, 1024, sizeof *push->ghost, "ghosts", &push->ghost));
     m->slot[row] = (int32_t)push->nghosts;
     push->ghost[push->nghosts++] = (int32_t)row;
     return TULLE_OK;

@@ -51,7 +51,7 @@ static int64_t step_of(const tulle__triangle *t, int32_t col)
 /* mark[b]: the block last found to require b. */
 static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32_t *mark)
 {
-    int64_t count = 0, room = 0;
+    int64_t count = 0, capacity = 0;
     int cursor = 0;
     for (int b = 0; b < w->blocks; b++) mark[b] = -1;
     for (int b = 0; b < w->blocks; b++) {
@@ -59,9 +59,9 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
         for (int64_t s = (int64_t)b * w->block; s < (int64_t)(b + 1) * w->block && s < w->rows; s++) {
             tulle__triangle_span span = tulle__triangle_at(t, tulle__triangle_row(t, w->first + s), &cursor);
             w->work[b] += row_ns + entry_ns * (double)(span.to - span.from);
-            if (count + span.to - span.from > room) {
-                room = 2 * (count + span.to - span.from) + 1024;
-                TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->need, "a window of rows", &w->need));
+            if (count + span.to - span.from > capacity) {
+                capacity = 2 * (count + span.to - span.from) + 1024;
+                TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *w->need, "a window of rows", &w->need));
             }
             for (int64_t e = span.from; e < span.to; e++) {
                 int64_t other = step_of(t, span.tile->colind[e]) - w->first;

@@ -21,8 +21,8 @@ static void free_panels(tulle__supernodal_panels *panels)
 
 static size_t bytes_of(const tulle__supernodal_panels *p)
 {
-    return (size_t)p->block_room * sizeof *p->block + (size_t)p->part_room * sizeof *p->part +
-           (size_t)p->line_room * sizeof *p->line + (size_t)p->nval * tulle_type_size(p->type);
+    return (size_t)p->block_capacity * sizeof *p->block + (size_t)p->part_capacity * sizeof *p->part +
+           (size_t)p->line_capacity * sizeof *p->line + (size_t)p->nval * tulle_type_size(p->type);
 }
 
 /* ---- structure ---- */
@@ -110,10 +110,10 @@ static void find_columns(struct building *b)
 
 static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 {
-    if (p->nlines + more > p->line_room) {
-        int64_t room = 2 * (p->nlines + more) + 256;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *p->line, "lines of panels", &p->line));
-        p->line_room = room;
+    if (p->nlines + more > p->line_capacity) {
+        int64_t capacity = 2 * (p->nlines + more) + 256;
+        TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *p->line, "lines of panels", &p->line));
+        p->line_capacity = capacity;
     }
     p->nlines += more;
     return TULLE_OK;
@@ -121,7 +121,7 @@ static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 
 static tulle_status add_block(tulle__supernodal_panels *p, const tulle__panel_block *block)
 {
-    TULLE_CALL(tulle__grow(p->nblocks, &p->block_room, 64, sizeof *p->block, "blocks of panels", &p->block));
+    TULLE_CALL(tulle__grow(p->nblocks, &p->block_capacity, 64, sizeof *p->block, "blocks of panels", &p->block));
     p->block[p->nblocks] = *block;
     p->block[p->nblocks++].val = p->nval;
     p->nval += (int64_t)block->m * block->k;
@@ -139,7 +139,7 @@ static tulle_status add_part(struct building *b, int64_t *first, int *begins, in
     tulle__supernodal_panels *p = b->p;
     tulle__row_block group = {.at = b->t->upper ? b->low + b->width - 1 : b->low, .count = last ? b->width : 0};
     if (!last && *first == p->nblocks) return TULLE_OK; /* nothing precedes this wait */
-    TULLE_CALL(tulle__grow(p->nparts, &p->part_room, 64, sizeof *p->part, "parts of panels", &p->part));
+    TULLE_CALL(tulle__grow(p->nparts, &p->part_capacity, 64, sizeof *p->part, "parts of panels", &p->part));
     TULLE_CALL(tulle__worker_schedule_add(b->schedule, &group));
     p->part[p->nparts++] = (tulle__panel_part){.first = *first,
         .last = p->nblocks,

@@ -33,7 +33,7 @@ struct tulle__supernodal_panels {
     tulle_type type;
     int upper, unit;
     int64_t nblocks, nparts, nlines, nval;
-    int64_t block_room, part_room, line_room;
+    int64_t block_capacity, part_capacity, line_capacity;
     tulle__panel_block *block;
     tulle__panel_part *part;
     int32_t *line; /* lists of lines */

@@ -93,17 +93,17 @@ static int64_t cut_runs(const struct likeness *l, int64_t n, int by_columns, dou
     for (int64_t s = 0; s < n; s++) {
         double fresh = (double)(l->count[s] - l->common[s]), w = width + 1, sum = entries + (double)l->count[s];
         double more = by_columns ? beyond - l->adjacent[s] + fresh : beyond + fresh - l->adjacent[s];
-        double room = w * more + w * width / 2, allowed = relax > 0 ? relax * room + SLACK : 0;
-        if (s == 0 || w > WIDTH_MOST || room - sum > allowed) {
+        double capacity = w * more + w * width / 2, allowed = relax > 0 ? relax * capacity + SLACK : 0;
+        if (s == 0 || w > WIDTH_MOST || capacity - sum > allowed) {
             *stored += kept;
             cut[count++] = (int32_t)s;
             w = 1;
-            sum = more = room = (double)l->count[s];
+            sum = more = capacity = (double)l->count[s];
         }
         width = w;
         beyond = more;
         entries = sum;
-        kept = room;
+        kept = capacity;
     }
     *stored += kept;
     cut[count] = (int32_t)n;

@@ -35,31 +35,31 @@ static const void *block_at(const tulle__block_job *j, const tulle__csr *X, int6
     return (const char *)X->val + (size_t)(X->offset ? X->offset[e] : e * values) * j->size;
 }
 
-tulle_status tulle__block_room_for(tulle__block_room *w, int64_t columns)
+tulle_status tulle__block_workspace_for(tulle__block_workspace *w, int64_t columns)
 {
-    if (w->first && columns <= w->columns_room) return TULLE_OK;
+    if (w->first && columns <= w->columns_capacity) return TULLE_OK;
     int64_t more = 2 * columns + 64;
     TULLE_CALL(tulle__realloc((size_t)more, sizeof *w->column, "block columns of a row", &w->column));
     TULLE_CALL(tulle__realloc((size_t)more + 1, sizeof *w->first, "block columns of a row", &w->first));
     TULLE_CALL(tulle__realloc((size_t)more, sizeof *w->fresh, "block columns of a row", &w->fresh));
-    w->columns_room = more;
+    w->columns_capacity = more;
     return TULLE_OK;
 }
 
-static tulle_status room_for_steps(tulle__block_room *w, int64_t steps)
+static tulle_status reserve_steps(tulle__block_workspace *w, int64_t steps)
 {
-    if (steps <= w->steps_room) return TULLE_OK;
+    if (steps <= w->steps_capacity) return TULLE_OK;
     TULLE_CALL(tulle__realloc((size_t)(steps + steps / 4), sizeof *w->step, "products of blocks", &w->step));
-    w->steps_room = steps + steps / 4;
+    w->steps_capacity = steps + steps / 4;
     return TULLE_OK;
 }
 
-static tulle_status room_to_meet(tulle__block_room *w, int64_t products)
+static tulle_status reserve_products(tulle__block_workspace *w, int64_t products)
 {
-    if (products <= w->met_room) return TULLE_OK;
-    const int64_t room = products + products / 4;
-    TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->met, "products of blocks", &w->met));
-    w->met_room = room;
+    if (products <= w->met_capacity) return TULLE_OK;
+    const int64_t capacity = products + products / 4;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *w->met, "products of blocks", &w->met));
+    w->met_capacity = capacity;
     return TULLE_OK;
 }
 
@@ -82,7 +82,7 @@ static void add_block(const tulle__block_job *j, int64_t e, const void *from, in
     }
 }
 
-static void add_row(const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r)
+static void add_row(const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair, int64_t r)
 {
     const tulle__csr *B = &pair->B;
     if (!B->rowptr || !pair->A.m || pair->scale == 0) return;
@@ -96,15 +96,15 @@ static void add_row(const tulle__block_job *j, tulle__block_room *w, const tulle
 }
 
 /* Room for a block of C of m x n values; NULL: there is no memory. */
-static void *scratch_of(const tulle__block_job *j, tulle__block_room *w, int64_t m, int64_t n)
+static void *scratch_of(const tulle__block_job *j, tulle__block_workspace *w, int64_t m, int64_t n)
 {
     const size_t bytes = (size_t)(m * n) * j->size;
-    if (bytes > w->scratch_room) {
+    if (bytes > w->scratch_capacity) {
         tulle__free(w->scratch);
         w->scratch = NULL;
-        w->scratch_room = 0;
+        w->scratch_capacity = 0;
         if (tulle__alloc(bytes, 1, "a block", &w->scratch) != TULLE_OK) return NULL;
-        w->scratch_room = bytes;
+        w->scratch_capacity = bytes;
     }
     return w->scratch;
 }
@@ -121,8 +121,8 @@ static tulle_block_kernel kernel_of(const tulle__block_job *j, const tulle__bloc
 }
 
 /* C's block e, of m rows, in place c of its row: plus scale times the products of steps begin .. end - 1. */
-static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e, int64_t m, int64_t begin, int64_t end,
-    double scale, int64_t c)
+static void add_steps(const tulle__block_job *j, tulle__block_workspace *w, int64_t e, int64_t m, int64_t begin,
+    int64_t end, double scale, int64_t c)
 {
     const int64_t n = tulle__block_width(j, j->C->colind[e]);
     int64_t inner = 0;
@@ -151,7 +151,7 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
  * Lists the products of blocks from .. to - 1 of row r of A, sorted by the places of C's blocks: those of place c end
  * at w->first[c].
  */
-static tulle_status list_products(const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair,
+static tulle_status list_products(const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair,
     int64_t r, int64_t from, int64_t to)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
@@ -162,7 +162,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], across = inner(A, k), width = 0, skipped = 0;
         const void *a = block_at(j, A, e, m * across);
-        TULLE_CALL(room_to_meet(w, met + B->rowptr[k + 1] - B->rowptr[k]));
+        TULLE_CALL(reserve_products(w, met + B->rowptr[k + 1] - B->rowptr[k]));
         for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int64_t c = B->colind[f], n;
             int32_t slot = slots[c];
@@ -186,13 +186,13 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
         first[c] = products;
         products += count;
     }
-    TULLE_CALL(room_for_steps(w, products));
+    TULLE_CALL(reserve_steps(w, products));
     for (int64_t p = 0; p < met; p++) w->step[first[w->met[p].slot]++] = w->met[p].step;
     return TULLE_OK;
 }
 
 /* The same, multiplied as chains of C's blocks. */
-static tulle_status multiply_group(const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair,
+static tulle_status multiply_group(const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair,
     int64_t r, int64_t from, int64_t to)
 {
     tulle_status status = list_products(j, w, pair, r, from, to);
@@ -225,7 +225,7 @@ static int64_t until_column(const tulle__csr *A, int64_t e, int64_t end, int64_t
 
 /* The chains of listed products of `rows` rows from r on, column by column: blocks of B stay in the cache. */
 static void multiply_listed(
-    const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r, int64_t rows)
+    const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair, int64_t r, int64_t rows)
 {
     int64_t at[TULLE__BLOCK_ROWS_MOST] = {0}, begin[TULLE__BLOCK_ROWS_MOST] = {0};
     for (;;) {
@@ -248,7 +248,7 @@ static void multiply_listed(
 
 /* The same columns of A of all rows at a time. */
 static tulle_status multiply_rows(
-    const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r, int64_t rows)
+    const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair, int64_t r, int64_t rows)
 {
     const tulle__csr *A = &pair->A;
     int64_t from[TULLE__BLOCK_ROWS_MOST];
@@ -269,7 +269,7 @@ static tulle_status multiply_rows(
 }
 
 static tulle_status multiply_pair(
-    const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair, int64_t r)
+    const tulle__block_job *j, tulle__block_workspace *w, const tulle__spgemm_pair *pair, int64_t r)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
     if (!A->rowptr) add_row(j, w, pair, r);
@@ -307,7 +307,7 @@ static double squared_norm(const tulle__block_job *j, int64_t e, int64_t n)
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-void tulle__block_row_mark(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+void tulle__block_row_mark(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     const tulle__spgemm_task *t = j->task;
     const int shift = t->half_shift;
@@ -322,18 +322,18 @@ void tulle__block_row_mark(const tulle__block_job *j, tulle__block_room *w, int6
     }
 }
 
-static tulle_status begin_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+static tulle_status begin_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     tulle__block_row_mark(j, w, r);
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     w->columns = end - begin;
-    TULLE_CALL(tulle__block_room_for(w, w->columns));
+    TULLE_CALL(tulle__block_workspace_for(w, w->columns));
     memset(w->fresh, 1, (size_t)w->columns);
     for (int64_t e = begin; e < end; e++) w->slot[j->C->colind[e]] = (int32_t)(e - begin);
     return TULLE_OK;
 }
 
-static void end_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+static void end_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     const int32_t *colind = j->C->colind;
@@ -346,8 +346,8 @@ static void end_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
     }
 }
 
-/* Rows r .. r + rows - 1, each with room of its own. */
-tulle_status tulle__block_rows_make(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows)
+/* Rows r .. r + rows - 1, each with a place of its own. */
+tulle_status tulle__block_rows_make(const tulle__block_job *j, tulle__block_workspace *w, int64_t r, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++) TULLE_CALL(begin_row(j, &w[i], r + i));
     for (int p = 0; p < j->task->npairs; p++) {

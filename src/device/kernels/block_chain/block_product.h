@@ -30,8 +30,8 @@ typedef struct tulle__block_met {
     int32_t slot;
 } tulle__block_met;
 
-/* A thread's room. */
-typedef struct tulle__block_room {
+/* A thread's workspace. */
+typedef struct tulle__block_workspace {
     int32_t *slot;           /* [n]: the place of a block column in the row; -1: none */
     uint64_t *bits;          /* of block columns; always cleared after use */
     uint64_t *allowed;       /* block columns of the pattern's row; NULL: all */
@@ -42,9 +42,9 @@ typedef struct tulle__block_room {
     tulle__block_met *met;   /* [met_room]: products in the order in which they are met */
     tulle__block_step *step; /* [steps_room]: sorted by places */
     void *scratch;           /* [scratch_room] bytes: a block of C */
-    int64_t columns, columns_room, met_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
-    size_t scratch_room;
-} tulle__block_room;
+    int64_t columns, columns_capacity, met_capacity, steps_capacity, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
+    size_t scratch_capacity;
+} tulle__block_workspace;
 
 static inline int64_t tulle__block_height(const tulle__block_job *j, int64_t r)
 {
@@ -64,13 +64,14 @@ static inline bool tulle__block_survives(
 }
 
 /* For half of C, marks the block columns of row r that are made. */
-void tulle__block_row_mark(const tulle__block_job *job, tulle__block_room *room, int64_t r);
+void tulle__block_row_mark(const tulle__block_job *job, tulle__block_workspace *workspace, int64_t r);
 
 /* Room for the block columns of a row. */
-tulle_status tulle__block_room_for(tulle__block_room *room, int64_t columns);
+tulle_status tulle__block_workspace_for(tulle__block_workspace *workspace, int64_t columns);
 
-/* Makes the values and norms of rows r .. r + rows - 1 of C, whose structure is there, each with room of its own. */
-tulle_status tulle__block_rows_make(const tulle__block_job *job, tulle__block_room *room, int64_t r, int64_t rows);
+/* Makes the values and norms of rows r .. r + rows - 1 of C, whose structure is there, each with a place of its own. */
+tulle_status tulle__block_rows_make(
+    const tulle__block_job *job, tulle__block_workspace *workspace, int64_t r, int64_t rows);
 
 /* Rows from r on, before `end`, that are better made together. */
 int64_t tulle__block_rows_together(const tulle__block_job *job, int64_t r, int64_t end);

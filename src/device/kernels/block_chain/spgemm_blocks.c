@@ -14,31 +14,31 @@ enum { CHUNKS_PER_THREAD = 16, CHUNKS_LEAST = 4 }; /* a thread; the latter where
 
 /* ---- the structure of a row ---- */
 
-static bool is_allowed(const tulle__block_room *w, int64_t c)
+static bool is_allowed(const tulle__block_workspace *w, int64_t c)
 {
     return !w->allowed || (w->allowed[c >> 6] >> (c & 63) & 1);
 }
 
 /* Marks, or clears, the block columns of the pattern's row r. */
-static void allow_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+static void allow_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     const tulle__csr *P = j->task->pattern;
     for (int64_t e = P && P->rowptr ? P->rowptr[r] : 0; P && P->rowptr && e < P->rowptr[r + 1]; e++)
         w->allowed[P->colind[e] >> 6] ^= (uint64_t)1 << (P->colind[e] & 63);
 }
 
-static tulle_status meet_column(tulle__block_room *w, int64_t c)
+static tulle_status meet_column(tulle__block_workspace *w, int64_t c)
 {
     uint64_t bit = (uint64_t)1 << (c & 63);
     if (w->bits[c >> 6] & bit || !is_allowed(w, c)) return TULLE_OK;
-    TULLE_CALL(tulle__block_room_for(w, w->columns + 1));
+    TULLE_CALL(tulle__block_workspace_for(w, w->columns + 1));
     w->bits[c >> 6] |= bit;
     w->column[w->columns++] = (int32_t)c;
     return TULLE_OK;
 }
 
 /* The block columns of row r of C, unsorted, in w->column; their bits stay set. */
-static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+static tulle_status meet_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     tulle_status status = TULLE_OK;
     const char *made = w->made;
@@ -56,7 +56,7 @@ static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, in
         }
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
-            TULLE_TRY(tulle__block_room_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
+            TULLE_TRY(tulle__block_workspace_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
             for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
                 if ((!made || made[B->colind[f]]) && tulle__block_survives(j, r, A, e, B, f))
                     TULLE_TRY(meet_column(w, B->colind[f]));
@@ -67,12 +67,12 @@ out:
     return status;
 }
 
-static void clear_bits(tulle__block_room *w)
+static void clear_bits(tulle__block_workspace *w)
 {
     for (int64_t i = 0; i < w->columns; i++) w->bits[w->column[i] >> 6] = 0;
 }
 
-static tulle_status count_row(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows)
+static tulle_status count_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r, int64_t rows)
 {
     tulle_status status = meet_row(j, w, r);
     (void)rows; /* one */
@@ -91,7 +91,7 @@ static int compare_columns(const void *left, const void *right)
 }
 
 /* Writes the columns of row r, which ascend, and where its blocks begin. */
-static tulle_status write_structure(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+static tulle_status write_structure(const tulle__block_job *j, tulle__block_workspace *w, int64_t r)
 {
     tulle_status status = meet_row(j, w, r);
     int64_t words = (j->task->n + 63) / 64, at = j->rowptr[r], value = j->values[r];
@@ -117,10 +117,10 @@ static tulle_status write_structure(const tulle__block_job *j, tulle__block_room
 
 /* ---- all rows ---- */
 
-static tulle_status room_new(const tulle__block_job *j, tulle__block_room *w)
+static tulle_status workspace_new(const tulle__block_job *j, tulle__block_workspace *w)
 {
     size_t n = (size_t)j->task->n, words = n / 64 + 1;
-    *w = (tulle__block_room){.columns = 0};
+    *w = (tulle__block_workspace){.columns = 0};
     TULLE_CALL(tulle__alloc(n, sizeof *w->slot, "block columns", &w->slot));
     TULLE_CALL(tulle__alloc_zero(words, sizeof *w->bits, "block columns", &w->bits));
     if (j->task->pattern) TULLE_CALL(tulle__alloc_zero(words, sizeof *w->allowed, "block columns", &w->allowed));
@@ -129,7 +129,7 @@ static tulle_status room_new(const tulle__block_job *j, tulle__block_room *w)
     return TULLE_OK;
 }
 
-static void room_free(tulle__block_room *w)
+static void workspace_free(tulle__block_workspace *w)
 {
     tulle__free(w->slot);
     tulle__free(w->bits);
@@ -143,18 +143,18 @@ static void room_free(tulle__block_room *w)
     tulle__free(w->scratch);
 }
 
-/* Calls for rows of C, several together where they share blocks of B; each has room of its own. */
+/* Calls for rows of C, several together where they share blocks of B; each has a place of its own. */
 static tulle_status each_row(tulle__block_job *j,
-    tulle_status (*call)(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows), bool together)
+    tulle_status (*call)(const tulle__block_job *j, tulle__block_workspace *w, int64_t r, int64_t rows), bool together)
 {
-    tulle__block_room w[TULLE__BLOCK_ROWS_MOST];
+    tulle__block_workspace w[TULLE__BLOCK_ROWS_MOST];
     int64_t m = j->task->m, made = 0;
     tulle_status status = TULLE_OK;
     for (int64_t c; status == TULLE_OK && (c = tulle__pool_take(j->pool, &j->next, j->chunks)) < j->chunks;)
         for (int64_t r = m * c / j->chunks, end = m * (c + 1) / j->chunks, rows; status == TULLE_OK && r < end;
              r += rows) {
             rows = together ? tulle__block_rows_together(j, r, end) : 1;
-            for (; made < rows && status == TULLE_OK; made++) status = room_new(j, &w[made]);
+            for (; made < rows && status == TULLE_OK; made++) status = workspace_new(j, &w[made]);
             if (status == TULLE_OK) status = call(j, w, r, rows);
         }
     for (int64_t i = 0; i < made; i++) {
@@ -162,7 +162,7 @@ static tulle_status each_row(tulle__block_job *j,
         atomic_fetch_add_explicit(&j->skipped, w[i].skipped, memory_order_relaxed);
         for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
             atomic_fetch_add_explicit(&j->by[q], w[i].by[q], memory_order_relaxed);
-        room_free(&w[i]);
+        workspace_free(&w[i]);
     }
     return status;
 }
@@ -173,7 +173,7 @@ static tulle_status count_rows(void *arg, int thread, int nthreads)
     return each_row(arg, count_row, false);
 }
 
-static tulle_status fill_row(const tulle__block_job *j, tulle__block_room *w, int64_t r, int64_t rows)
+static tulle_status fill_row(const tulle__block_job *j, tulle__block_workspace *w, int64_t r, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++) {
         TULLE_CALL(write_structure(j, w, r + i));

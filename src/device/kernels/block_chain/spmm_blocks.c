@@ -36,7 +36,7 @@ tulle__block_chain_kernel tulle__block_chain_of(tulle__isa isa)
 
 struct steps {
     tulle__block_step *step;
-    int64_t room;
+    int64_t capacity;
 };
 
 static int64_t blocks_of(const tulle__spmm_task *task, int64_t r)
@@ -129,7 +129,7 @@ static tulle_status multiply_chunks(void *arg, int thread, int nthreads)
     const tulle__spmm_task *t = job->task;
     const tulle_gidx *cut = t->pair[0].A.row_block;
     tulle_status status = TULLE_OK;
-    struct steps steps = {.room = 0};
+    struct steps steps = {.capacity = 0};
     char *panel = NULL;
     int64_t blocks = 0, rows = 0;
     (void)thread, (void)nthreads;

@@ -114,9 +114,9 @@ static tulle_status count_chunk(struct job *job, int64_t c, tulle__spgemm_worksp
 /* One pass: the rows of a chunk lie together, at a place its flops bound. */
 static tulle_status compute_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
-    const int64_t place = first_place(job->plan, c), room = first_place(job->plan, c + 1) - place;
+    const int64_t place = first_place(job->plan, c), capacity = first_place(job->plan, c + 1) - place;
     TULLE_CALL(job->rows->write(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
-        job->colind + place, job->val + (size_t)place * job->size, room));
+        job->colind + place, job->val + (size_t)place * job->size, capacity));
     sum_chunk(job, c);
     return TULLE_OK;
 }
@@ -278,12 +278,12 @@ static tulle_status make_once(struct job *job, tulle__pool *pool, tulle__csr_pla
     double fill;
     TULLE_TRY(estimate_fill(job, &fill));
     if (plan->runs && fill < FILL_ONCE) return TULLE_OK;
-    int64_t room = tulle__spgemm_bound(plan), expected = (int64_t)(MARGIN * fill * (double)plan->flops) + 4096;
-    if (expected < room) room = expected;
-    status = place(context, plan->task->m, room, &job->C);
+    int64_t capacity = tulle__spgemm_bound(plan), expected = (int64_t)(MARGIN * fill * (double)plan->flops) + 4096;
+    if (expected < capacity) capacity = expected;
+    status = place(context, plan->task->m, capacity, &job->C);
     if (status == TULLE_ERR_LIMIT) return TULLE_OK; /* two passes need less */
     if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle__spgemm_once(plan, job->rows, pool, room, job->count, job->chunk_nnz, &job->C, done));
+    TULLE_TRY(tulle__spgemm_once(plan, job->rows, pool, capacity, job->count, job->chunk_nnz, &job->C, done));
     if (!*done) return TULLE_OK;
     int64_t nnz = job->chunk_nnz[plan->nchunks];
     TULLE_TRY(plan->task->trim(context, plan->task->m, nnz, &job->C));

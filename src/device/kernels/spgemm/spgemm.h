@@ -77,8 +77,8 @@ typedef struct tulle__spgemm_plan {
 /* The structure of a row of C that begins a stretch of offsets: the next one mostly has the same. */
 typedef struct tulle__offset_row {
     int64_t i, nterms, nproducts;
-    int64_t most, room; /* terms and products there is room for */
-    int turn;           /* which half of space->offset_terms has its terms */
+    int64_t most, capacity; /* terms and products there is room for */
+    int turn;               /* which half of space->offset_terms has its terms */
     int32_t nnz;
     int32_t *place;        /* of each product, among the columns */
     int32_t *col;          /* of each entry */
@@ -87,7 +87,7 @@ typedef struct tulle__offset_row {
 
 /* A chunk's rows in a thread's buffer, of all entries that there may be. */
 typedef struct tulle__made_chunk {
-    int64_t chunk, nnz, room;
+    int64_t chunk, nnz, capacity;
     int32_t *colind;
     char *val;
 } tulle__made_chunk;
@@ -96,27 +96,27 @@ typedef struct tulle__made_chunk {
 typedef struct tulle__panel_workspace {
     void *term, *factor, *sums;
     uint64_t *bits;
-    int64_t room;
+    int64_t capacity;
 } tulle__panel_workspace;
 
 /* A thread's workspace; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
 typedef struct tulle__spgemm_workspace {
     const tulle__spgemm_plan *plan;
     void *segment; /* rows of B that a row or block of C sums */
-    int64_t segment_room;
+    int64_t segment_capacity;
     void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
     uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
     int32_t *word;            /* room for the numbers of all words of bits */
     uint8_t *seen;            /* a byte a column */
     int32_t *list;            /* columns of a row, as they appear */
-    int64_t list_room;
+    int64_t list_capacity;
     int32_t *key; /* hash table */
     void *slot;
-    int64_t hash_room;
+    int64_t hash_capacity;
     uint64_t *order, *order2; /* for sorting */
-    int64_t order_room;
+    int64_t order_capacity;
     tulle__run *run; /* the structure of the last block; or of all rows counted, if keep */
-    int64_t run_room, run_used;
+    int64_t run_capacity, run_used;
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
     int crowded;              /* how often the ordered table was in vain, lately */
@@ -133,9 +133,9 @@ typedef struct tulle__spgemm_workspace {
 typedef struct tulle__spgemm_rows {
     /* count[i] = entries in row i of C */
     tulle_status (*count)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count);
-    /* Writes rows one after another to colind and val, where `room` entries may be touched; fills count. */
+    /* Writes rows one after another to colind and val, where `capacity` entries may be touched; fills count. */
     tulle_status (*write)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
-        void *val, int64_t room);
+        void *val, int64_t capacity);
     /* Values for a known structure. */
     tulle_status (*values)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C);
 } tulle__spgemm_rows;
@@ -180,11 +180,11 @@ void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 
 /*
- * All rows, computed once, into C->colind and C->val, which have room for `room` entries: count[i] entries of row i,
- * before[c] before chunk c (nchunks + 1). *fits = 0 if there are more of them: nothing is valid then.
+ * All rows, computed once, into C->colind and C->val, which have room for `capacity` entries: count[i] entries of row
+ * i, before[c] before chunk c (nchunks + 1). *fits = 0 if there are more of them: nothing is valid then.
  */
 tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
-    int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
+    int64_t capacity, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
 
 /* Makes the rows of chunk c in `made`, which grows; count[i] entries of row i. What is there is dropped after use. */
 tulle_status tulle__spgemm_make_chunk(

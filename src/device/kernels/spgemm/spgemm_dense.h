@@ -70,7 +70,7 @@ static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_workspa
  * without a branch, and two columns of each word are written before it is known whether there is a second.
  */
 static __attribute__((noinline)) int64_t NAME(drain_dense)(
-    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t capacity)
 {
     enum { FEW = 8 };
     T *dense = space->dense;
@@ -92,7 +92,7 @@ static __attribute__((noinline)) int64_t NAME(drain_dense)(
         int count = __builtin_popcountll(bits);
         marks[word[w]] = 0;
         colind[nnz] = first + __builtin_ctzll(bits);
-        if (nnz + 1 < room) colind[nnz + 1] = first + __builtin_ctzll(others | (uint64_t)1 << 63);
+        if (nnz + 1 < capacity) colind[nnz + 1] = first + __builtin_ctzll(others | (uint64_t)1 << 63);
         if (count > 2) {
             bits = others & (others - 1);
             for (int64_t e = nnz + 2; bits; bits &= bits - 1) colind[e++] = first + __builtin_ctzll(bits);

@@ -21,7 +21,7 @@ struct once {
     const tulle__spgemm_plan *plan;
     const tulle__spgemm_rows *rows;
     size_t size; /* of a value */
-    int64_t room;
+    int64_t capacity;
     int32_t *count;
     atomic_int_fast64_t *before; /* [nchunks + 1]: entries before each chunk; -1: not known yet */
     tulle__csr_result *C;
@@ -59,13 +59,13 @@ void tulle__spgemm_drop_chunk(tulle__made_chunk *made)
     *made = (tulle__made_chunk){.nnz = 0};
 }
 
-static tulle_status grow(tulle__made_chunk *made, int64_t room, size_t size)
+static tulle_status grow(tulle__made_chunk *made, int64_t capacity, size_t size)
 {
-    if (room <= made->room) return TULLE_OK;
+    if (capacity <= made->capacity) return TULLE_OK;
     tulle__spgemm_drop_chunk(made);
-    TULLE_CALL(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
-    TULLE_CALL(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
-    made->room = room;
+    TULLE_CALL(tulle__alloc((size_t)capacity, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
+    TULLE_CALL(tulle__alloc((size_t)capacity, size, "the values of a chunk of C", &made->val));
+    made->capacity = capacity;
     return TULLE_OK;
 }
 
@@ -75,7 +75,7 @@ tulle_status tulle__spgemm_make_chunk(
     const tulle__spgemm_plan *plan = space->plan;
     const int64_t begin = plan->chunk_row[c], end = plan->chunk_row[c + 1];
     TULLE_CALL(grow(made, chunk_bound(plan, c) + TULLE__PAD, tulle_type_size(plan->task->type)));
-    TULLE_CALL(rows->write(space, begin, end, count, made->colind, made->val, made->room));
+    TULLE_CALL(rows->write(space, begin, end, count, made->colind, made->val, made->capacity));
     made->chunk = c;
     made->nnz = 0;
     for (int64_t i = begin; i < end; i++) made->nnz += count[i];
@@ -94,7 +94,7 @@ static int place_oldest(struct once *o, struct ring *ring)
     const tulle__made_chunk *made = &ring->made[ring->first];
     int64_t at = atomic_load_explicit(&o->before[made->chunk], memory_order_acquire);
     if (at < 0) return 0;
-    if (at + made->nnz > o->room) {
+    if (at + made->nnz > o->capacity) {
         atomic_store_explicit(&o->full, 1, memory_order_relaxed);
         atomic_store_explicit(&o->stopped, 1, memory_order_relaxed);
         return 0;
@@ -144,14 +144,14 @@ out:
 }
 
 tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
-    int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits)
+    int64_t capacity, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits)
 {
     tulle_status status;
     struct once o = {.pool = pool,
         .plan = plan,
         .rows = rows,
         .size = tulle_type_size(plan->task->type),
-        .room = room,
+        .capacity = capacity,
         .count = count,
         .C = C};
     TULLE_TRY(tulle__alloc((size_t)plan->nchunks + 1, sizeof *o.before, "chunks of rows", &o.before));

@@ -144,7 +144,7 @@ static inline void NAME(scale_segment)(const NAME(segment) * segment, T *val)
 
 /* One row by entries: counted only if colind is NULL, else written. */
 static tulle_status NAME(one_row)(
-    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t capacity, int64_t *nnz)
 {
     tulle_status status;
     tulle__accumulator way = NAME(choose)(space, row, 1);
@@ -157,7 +157,7 @@ static tulle_status NAME(one_row)(
         if (count >= 0) {
             if (space->crowded > 0) space->crowded--;
             if (colind)
-                NAME(drain)(space->key, space->slot, used, count, room, colind, val);
+                NAME(drain)(space->key, space->slot, used, count, capacity, colind, val);
             else
                 for (int64_t x = 0; x < used; x++) space->key[x] = TULLE__EMPTY;
             *nnz = count;
@@ -178,7 +178,7 @@ static tulle_status NAME(one_row)(
             *nnz = NAME(count_dense)(space, row);
         } else {
             NAME(sum_dense)(space, row, !sets);
-            *nnz = NAME(drain_dense)(space, row, colind, val, room);
+            *nnz = NAME(drain_dense)(space, row, colind, val, capacity);
         }
         return TULLE_OK;
     }
@@ -218,12 +218,12 @@ out:
     return status;
 }
 
-static tulle_status NAME(write_rows)(
-    tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
+static tulle_status NAME(write_rows)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count,
+    int32_t *colind, T *val, int64_t capacity)
 {
     tulle_status status = TULLE_OK;
     NAME(row) row;
-    if (space->plan->runs) return NAME(write_blocks)(space, begin, end, count, colind, val, room);
+    if (space->plan->runs) return NAME(write_blocks)(space, begin, end, count, colind, val, capacity);
     for (int64_t i = begin; i < end; i++) {
         int64_t nnz = 0;
         int done = 0;
@@ -236,13 +236,13 @@ static tulle_status NAME(write_rows)(
             memcpy(colind, segment->col, (size_t)nnz * sizeof *colind);
             NAME(scale_segment)(segment, val);
         } else if (row.nsegments && !done) {
-            TULLE_TRY(NAME(one_row)(space, &row, colind, val, room, &nnz));
+            TULLE_TRY(NAME(one_row)(space, &row, colind, val, capacity, &nnz));
         }
         if (space->plan->task->select && !done) nnz = NAME(entries)(space->plan->task->select, i, nnz, colind, val);
         count[i] = (int32_t)nnz;
         colind += nnz;
         val += nnz;
-        room -= nnz;
+        capacity -= nnz;
     }
 out:
     return status;
@@ -251,7 +251,7 @@ out:
 /* ---- values of a known structure: contributions elsewhere are left out ---- */
 
 static tulle_status NAME(values_row)(
-    tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
+    tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t capacity)
 {
     tulle_status status = TULLE_OK;
     const NAME(segment) *segment = row->segment;
@@ -262,7 +262,8 @@ static tulle_status NAME(values_row)(
     tulle__accumulator way = NAME(choose)(space, row, 0);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int done = 0;
-        if (!space->plan->task->unsorted) TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, room, &done));
+        if (!space->plan->task->unsorted)
+            TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, capacity, &done));
         if (done) return TULLE_OK;
         way = NAME(instead)(space, 0);
     }
@@ -320,24 +321,24 @@ out:
 }
 
 static tulle_status NAME(write)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count,
-    int32_t *colind, void *values, int64_t room)
+    int32_t *colind, void *values, int64_t capacity)
 {
     tulle_status status = TULLE_OK;
     T *val = values;
     if (space->plan->groups) return NAME(write_groups)(space, begin, end, count, colind, val);
-    if (!space->plan->offsets) return NAME(write_rows)(space, begin, end, count, colind, val, room);
+    if (!space->plan->offsets) return NAME(write_rows)(space, begin, end, count, colind, val, capacity);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows), nnz = 0;
-        TULLE_TRY(NAME(write_rows)(space, begin, next, count, colind, val, room));
+        TULLE_TRY(NAME(write_rows)(space, begin, next, count, colind, val, capacity));
         for (; begin < next; begin++) nnz += count[begin];
         colind += nnz;
         val += nnz;
-        room -= nnz;
+        capacity -= nnz;
         if (!rows) break;
         TULLE_TRY(NAME(write_stretch)(space, next, rows, count + next, colind, val, &nnz));
         colind += nnz;
         val += nnz;
-        room -= nnz;
+        capacity -= nnz;
     }
 out:
     return status;

@@ -333,15 +333,15 @@ static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val
 
 /*
  * Writes the columns of the runs and their sums, and makes the sums 0. Whole vectors go over the end of a run into the
- * next one's place, which is written after it; near the end of the `room` entries that may be touched, by entry. So
+ * next one's place, which is written after it; near the end of the `capacity` entries that may be touched, by entry. So
  * does clearing, where stores under a mask are slow: all runs are copied before.
  */
 static inline void NAME(copy_runs)(
-    const tulle__run *run, int64_t nruns, T *dense, int64_t room, int32_t *colind, T *val)
+    const tulle__run *run, int64_t nruns, T *dense, int64_t capacity, int32_t *colind, T *val)
 {
     for (int64_t r = 0; r < nruns; r++) {
         const int32_t col = run[r].col, len = run[r].len;
-        if (room >= len + LANES - 1)
+        if (capacity >= len + LANES - 1)
             for (int32_t t = 0; t < len; t += LANES) {
                 COUNT_UP(colind + t, col + t);
                 STORE(val + t, LOAD(dense + col + t));
@@ -359,7 +359,7 @@ static inline void NAME(copy_runs)(
             }
         colind += len;
         val += len;
-        room -= len;
+        capacity -= len;
     }
 #if !STORES_MASKED
     for (int64_t r = 0; r < nruns; r++)
@@ -383,8 +383,8 @@ out:
 }
 
 /* The runs of C come from space->stored, if they were kept, else from the structure made here. */
-static tulle_status NAME(write_blocks)(
-    tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
+static tulle_status NAME(write_blocks)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count,
+    int32_t *colind, T *val, int64_t capacity)
 {
     tulle_status status;
     NAME(block) block;
@@ -402,10 +402,10 @@ static tulle_status NAME(write_blocks)(
         int64_t nnz = count[i];
         for (int64_t n = 0; n < nnz;) n += next++->len;
         for (int r = 0; r < block.rows; r++) {
-            NAME(copy_runs)(run, next - run, NAME(sums)(space, r), room, colind, val);
+            NAME(copy_runs)(run, next - run, NAME(sums)(space, r), capacity, colind, val);
             colind += nnz;
             val += nnz;
-            room -= nnz;
+            capacity -= nnz;
         }
     }
     if (space->stored) space->stored = next;

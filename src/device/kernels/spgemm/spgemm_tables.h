@@ -70,12 +70,13 @@ static inline int64_t NAME(fill_ordered)(
 }
 
 /*
- * Writes the `count` columns of the table, in their order, with their sums, and empties it. Of colind and val `room`
- * entries may be touched.
+ * Writes the `count` columns of the table, in their order, with their sums, and empties it. Of colind and val
+ * `capacity` entries may be touched.
  */
-static void NAME(drain)(int32_t *key, const T *slot, int64_t used, int64_t count, int64_t room, int32_t *colind, T *val)
+static void NAME(drain)(
+    int32_t *key, const T *slot, int64_t used, int64_t count, int64_t capacity, int32_t *colind, T *val)
 {
-    const int packs = count + PACKED <= room;
+    const int packs = count + PACKED <= capacity;
     int64_t n = 0;
     if (packs)
         for (int64_t x = 0; x < used; x += PACKED)
@@ -131,10 +132,10 @@ static __attribute__((noinline)) int64_t NAME(fill_hash)(
 /*
  * As the row was made first, with its columns put beside to be compared: one sweep over the row, where a table of the
  * known columns would take one to fill it and one to read it. *done = 0 if the columns crowd in few places or are not
- * the known ones: val is not valid then. `room` entries of val may be touched.
+ * the known ones: val is not valid then. `capacity` entries of val may be touched.
  */
 static tulle_status NAME(values_ordered)(tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind,
-    int64_t nnz, T *val, int64_t room, int *done)
+    int64_t nnz, T *val, int64_t capacity, int *done)
 {
     tulle_status status;
     int64_t bound = NAME(bound)(row), slots = 4 * bound, used = 0;
@@ -144,7 +145,7 @@ static tulle_status NAME(values_ordered)(tulle__spgemm_workspace *space, const N
     int64_t count = NAME(fill_ordered)(space, row, slots, &used, 1);
     *done = count == nnz;
     if (*done) {
-        NAME(drain)(space->key, space->slot, used, count, room, columns, val);
+        NAME(drain)(space->key, space->slot, used, count, capacity, columns, val);
         *done = memcmp(columns, colind, (size_t)nnz * sizeof *colind) == 0;
     } else if (count >= 0) {
         for (int64_t x = 0; x < used; x++) space->key[x] = TULLE__EMPTY;

@@ -46,18 +46,18 @@ static tulle_status replace(void *block, int64_t count, size_t size, const char 
     return tulle__alloc((size_t)count, size, what, block);
 }
 
-static int64_t grown(int64_t room, int64_t count)
+static int64_t grown(int64_t capacity, int64_t count)
 {
-    return count > 2 * room ? count : 2 * room;
+    return count > 2 * capacity ? count : 2 * capacity;
 }
 
 tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
-    if (count <= space->segment_room) return TULLE_OK;
-    count = grown(space->segment_room, count < 64 ? 64 : count);
-    space->segment_room = 0;
+    if (count <= space->segment_capacity) return TULLE_OK;
+    count = grown(space->segment_capacity, count < 64 ? 64 : count);
+    space->segment_capacity = 0;
     TULLE_CALL(replace(&space->segment, count, size, "the rows of B under a row of C"));
-    space->segment_room = count;
+    space->segment_capacity = count;
     return TULLE_OK;
 }
 
@@ -78,43 +78,43 @@ tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_
 
 tulle_status tulle__spgemm_workspace_slots(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
-    if (count <= space->hash_room) return TULLE_OK;
-    count = grown(space->hash_room, count < 1024 ? 1024 : count);
-    space->hash_room = 0;
+    if (count <= space->hash_capacity) return TULLE_OK;
+    count = grown(space->hash_capacity, count < 1024 ? 1024 : count);
+    space->hash_capacity = 0;
     TULLE_CALL(replace(&space->key, count, sizeof *space->key, "the keys of a hash table"));
     TULLE_CALL(replace(&space->slot, count, size, "the sums of a hash table"));
     for (int64_t s = 0; s < count; s++) space->key[s] = TULLE__EMPTY;
-    space->hash_room = count;
+    space->hash_capacity = count;
     return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_list(tulle__spgemm_workspace *space, int64_t count)
 {
-    if (count <= space->list_room) return TULLE_OK;
-    count = grown(space->list_room, count < 256 ? 256 : count);
-    space->list_room = 0;
+    if (count <= space->list_capacity) return TULLE_OK;
+    count = grown(space->list_capacity, count < 256 ? 256 : count);
+    space->list_capacity = 0;
     TULLE_CALL(replace(&space->list, count, sizeof *space->list, "the columns of a row"));
-    space->list_room = count;
+    space->list_capacity = count;
     return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_order(tulle__spgemm_workspace *space, int64_t count)
 {
-    if (count <= space->order_room) return TULLE_OK;
-    count = grown(space->order_room, count < 256 ? 256 : count);
-    space->order_room = 0;
+    if (count <= space->order_capacity) return TULLE_OK;
+    count = grown(space->order_capacity, count < 256 ? 256 : count);
+    space->order_capacity = 0;
     TULLE_CALL(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
     TULLE_CALL(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
-    space->order_room = count;
+    space->order_capacity = count;
     return TULLE_OK;
 }
 
 tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_t count)
 {
-    if (count <= space->run_room) return TULLE_OK;
-    count = grown(space->run_room, count < 256 ? 256 : count);
+    if (count <= space->run_capacity) return TULLE_OK;
+    count = grown(space->run_capacity, count < 256 ? 256 : count);
     TULLE_CALL(tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run));
-    space->run_room = count;
+    space->run_capacity = count;
     return TULLE_OK;
 }
 
@@ -134,12 +134,12 @@ tulle_status tulle__spgemm_workspace_products(tulle__spgemm_workspace *space, in
 {
     tulle__offset_row *row = &space->row;
     row->nterms = row->nnz = 0;
-    if (count <= row->room) return TULLE_OK;
-    count = grown(row->room, count < 256 ? 256 : count);
-    row->room = 0;
+    if (count <= row->capacity) return TULLE_OK;
+    count = grown(row->capacity, count < 256 ? 256 : count);
+    row->capacity = 0;
     TULLE_CALL(replace(&space->product, count, size, "the products of a row of C"));
     TULLE_CALL(replace(&row->place, 4 * count, sizeof *row->place, "the places of products in a row of C"));
-    row->room = count;
+    row->capacity = count;
     row->col = row->place + count;
     row->first = row->col + count;
     row->last = row->first + count;
@@ -154,12 +154,12 @@ tulle_status tulle__spgemm_workspace_panels(
     if (!panels->bits) TULLE_CALL(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
     if (!panels->sums)
         TULLE_CALL(tulle__alloc((size_t)TULLE__PANEL * TULLE__PANEL_ROWS, size, "the sums of a panel", &panels->sums));
-    if (count <= panels->room) return TULLE_OK;
-    count = grown(panels->room, count < 256 ? 256 : count);
-    panels->room = 0;
+    if (count <= panels->capacity) return TULLE_OK;
+    count = grown(panels->capacity, count < 256 ? 256 : count);
+    panels->capacity = 0;
     TULLE_CALL(replace(&panels->term, count, term_size, "the rows of B under rows of C"));
     TULLE_CALL(replace(&panels->factor, count * TULLE__PANEL_ROWS, size, "the values of A for rows of C"));
-    panels->room = count;
+    panels->capacity = count;
     return TULLE_OK;
 }
 

@@ -57,9 +57,9 @@ INLINE void NAME(add_products)(T *C, const int32_t *colind, const T *product, in
 INLINE int64_t NAME(products)(const tulle__scatter_rows *rows, int64_t i, T *to)
 {
     const int64_t *rowptr = rows->A.rowptr, first = rowptr[i], m = rows->A.m, ldx = rows->ldx;
-    const int64_t last = rowptr[m] - first - NAME(STEP), room = NAME(PRODUCTS) < last ? NAME(PRODUCTS) : last;
+    const int64_t last = rowptr[m] - first - NAME(STEP), capacity = NAME(PRODUCTS) < last ? NAME(PRODUCTS) : last;
     const T *X = rows->X, *val = (const T *)rows->A.val + first, alpha = (T)rows->alpha;
-    for (; i < m && rowptr[i + 1] - first <= room; i++) {
+    for (; i < m && rowptr[i + 1] - first <= capacity; i++) {
         const V x = SPLAT(alpha * X[i * ldx]);
         const int64_t end = rowptr[i + 1] - first;
         int64_t at = rowptr[i] - first;

@@ -198,15 +198,15 @@ static int groups_of_pass(const struct job *job)
 }
 
 /* A thread's own memory. */
-struct room {
+struct workspace {
     tulle__spmm_operand *operand; /* [npairs] */
     char *scratch;
     tulle__unchecked_buffer unchecked;
 };
 
 /* Rows begin .. end - 1 of the operands, the first of which are for row `first` of C. */
-static void multiply_operands(const struct job *job, const struct room *room, const tulle__spmm_operand *operand,
-    int npairs, int64_t begin, int64_t end, int64_t first)
+static void multiply_operands(const struct job *job, const struct workspace *workspace,
+    const tulle__spmm_operand *operand, int npairs, int64_t begin, int64_t end, int64_t first)
 {
     const tulle__spmm_task *task = job->task;
     tulle__spmm_rows rows = {.pair = operand,
@@ -218,7 +218,7 @@ static void multiply_operands(const struct job *job, const struct room *room, co
         .stream = job->stream,
         .groups = groups_of_pass(job),
         .irregular = job->irregular};
-    if (!room->scratch) {
+    if (!workspace->scratch) {
         rows.begin = begin;
         rows.end = end;
         rows.C = (char *)task->C + (size_t)(first * task->c_row + job->first) * job->size;
@@ -226,38 +226,40 @@ static void multiply_operands(const struct job *job, const struct room *room, co
         return;
     }
     rows.beta = 0;
-    rows.C = room->scratch;
+    rows.C = workspace->scratch;
     rows.ldc = job->width;
     for (rows.begin = begin; rows.begin < end; rows.begin = rows.end) {
         rows.end = rows.begin + SCRATCH_ROWS < end ? rows.begin + SCRATCH_ROWS : end;
         job->kernel(&rows);
         const int64_t at = first + rows.begin - begin, stop = first + rows.end - begin;
-        task->type == TULLE_F32 ? put_f32(job, room->scratch, at, stop) : put_f64(job, room->scratch, at, stop);
+        task->type == TULLE_F32 ? put_f32(job, workspace->scratch, at, stop)
+                                : put_f64(job, workspace->scratch, at, stop);
     }
 }
 
 /* Rows that have not been checked, few at a time. */
-static void multiply_unchecked(struct job *job, struct room *room, int64_t begin, int64_t end)
+static void multiply_unchecked(struct job *job, struct workspace *workspace, int64_t begin, int64_t end)
 {
     for (int64_t taken; begin < end; begin += taken) {
         tulle__spmm_operand operand = job->operand[0];
-        taken = tulle__unchecked_take(job->unchecked, begin, end, &room->unchecked, &operand.A);
+        taken = tulle__unchecked_take(job->unchecked, begin, end, &workspace->unchecked, &operand.A);
         if (!taken) {
             atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
             return;
         }
-        if (operand.fetch_end && room->unchecked.narrowed) operand.fetch_end = operand.A.rowptr[taken];
-        multiply_operands(job, room, &operand, 1, 0, taken, begin);
+        if (operand.fetch_end && workspace->unchecked.narrowed) operand.fetch_end = operand.A.rowptr[taken];
+        multiply_operands(job, workspace, &operand, 1, 0, taken, begin);
     }
 }
 
 /* Rows begin .. end - 1, none of them long. */
-static void multiply_rows(struct job *job, struct room *room, int64_t begin, int64_t end)
+static void multiply_rows(struct job *job, struct workspace *workspace, int64_t begin, int64_t end)
 {
     if (job->unchecked)
-        multiply_unchecked(job, room, begin, end);
+        multiply_unchecked(job, workspace, begin, end);
     else
-        multiply_operands(job, room, room->operand, operands_of(job, begin, end, room->operand), begin, end, begin);
+        multiply_operands(
+            job, workspace, workspace->operand, operands_of(job, begin, end, workspace->operand), begin, end, begin);
 }
 
 /* The first long row of begin .. end - 1, or end: halves without enough entries for one are not looked at. */
@@ -288,31 +290,31 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     struct job *job = arg;
     tulle_status status = TULLE_OK;
     tulle__spmm_operand one;
-    struct room room;
+    struct workspace workspace;
     (void)thread;
     (void)nthreads;
-    room.operand = &one;
-    room.scratch = NULL;
-    TULLE_TRY(tulle__unchecked_begin(&room.unchecked, job->unchecked, job->check, job->size, LONG_ROW));
+    workspace.operand = &one;
+    workspace.scratch = NULL;
+    TULLE_TRY(tulle__unchecked_begin(&workspace.unchecked, job->unchecked, job->check, job->size, LONG_ROW));
     if (job->task->npairs > 1)
-        TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof one, "operands of a chunk", &room.operand));
+        TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof one, "operands of a chunk", &workspace.operand));
     if (job->scratch)
         TULLE_TRY(tulle__alloc(
-            (size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &room.scratch));
+            (size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &workspace.scratch));
     for (;;) {
         const int64_t chunk = tulle__pool_take(job->pool, &job->next, job->nchunks);
         if (chunk >= job->nchunks) break;
         int64_t end = chunk_start(job, chunk + 1);
         for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
             stop = next_long(job, i, end);
-            if (stop > i) multiply_rows(job, &room, i, stop);
+            if (stop > i) multiply_rows(job, &workspace, i, stop);
             if (stop < end) leave_long(job, stop);
         }
     }
 out:
-    if (room.operand != &one) tulle__free(room.operand);
-    tulle__free(room.scratch);
-    tulle__unchecked_end(&room.unchecked);
+    if (workspace.operand != &one) tulle__free(workspace.operand);
+    tulle__free(workspace.scratch);
+    tulle__unchecked_end(&workspace.unchecked);
     return status;
 }
 

@@ -41,7 +41,7 @@ struct job {
 };
 
 /* A thread's own memory. */
-struct room {
+struct workspace {
     tulle__unchecked_buffer rows;
     char *lines; /* of B, for rows that are taken at a time */
     char *panel; /* of C */
@@ -54,33 +54,35 @@ struct part {
 };
 
 /* X: the lines of B for rows begin .. begin + count - 1 of A. */
-static void set_lines(const struct job *job, struct room *room, struct part *part, int64_t begin, int64_t count)
+static void set_lines(
+    const struct job *job, struct workspace *workspace, struct part *part, int64_t begin, int64_t count)
 {
     const tulle__spmm_pair *pair = job->task->pair;
     part->rows.X = (const char *)pair->B + (size_t)(begin * pair->b_row + part->first * pair->b_col) * job->size;
     part->rows.ldx = pair->b_row;
     if (!job->packs) return;
     const tulle__columns columns = {part->rows.X, count, part->rows.n, pair->b_row, pair->b_col};
-    job->kernel->lines(job->task->type, &columns, room->lines);
-    part->rows.X = room->lines;
+    job->kernel->lines(job->task->type, &columns, workspace->lines);
+    part->rows.X = workspace->lines;
     part->rows.ldx = part->rows.n;
 }
 
-static void add_rows(const struct job *job, struct room *room, struct part *part, int64_t begin, int64_t count)
+static void add_rows(
+    const struct job *job, struct workspace *workspace, struct part *part, int64_t begin, int64_t count)
 {
-    set_lines(job, room, part, begin, count);
+    set_lines(job, workspace, part, begin, count);
     job->kernel->scatter(job->task->type, &part->rows);
 }
 
 /* A row that is longer than what is taken at a time, piece by piece. False if it is not valid. */
-static bool add_long_row(const struct job *job, struct room *room, struct part *part, int64_t i)
+static bool add_long_row(const struct job *job, struct workspace *workspace, struct part *part, int64_t i)
 {
     const int64_t stop = tulle__unchecked_pointer(job->A, i + 1);
     int64_t end;
     for (int64_t a = tulle__unchecked_pointer(job->A, i); a < stop; a = end) {
         end = stop - a < TULLE__UNCHECKED_ENTRIES ? stop : a + TULLE__UNCHECKED_ENTRIES;
-        if (!tulle__unchecked_piece(job->A, a, end, &room->rows, &part->rows.A)) return false;
-        add_rows(job, room, part, i, 1);
+        if (!tulle__unchecked_piece(job->A, a, end, &workspace->rows, &part->rows.A)) return false;
+        add_rows(job, workspace, part, i, 1);
     }
     return true;
 }
@@ -91,23 +93,23 @@ static bool is_long(const tulle__unchecked_csr *A, int64_t i)
 }
 
 /* All rows of A for the columns of a part. False if they are not valid. */
-static bool add_all(const struct job *job, struct room *room, struct part *part)
+static bool add_all(const struct job *job, struct workspace *workspace, struct part *part)
 {
     for (int64_t i = 0, taken; i < job->A->m; i += taken) {
         if (is_long(job->A, i)) {
             taken = 1;
-            if (tulle__unchecked_pointer(job->A, i) < 0 || !add_long_row(job, room, part, i)) return false;
+            if (tulle__unchecked_pointer(job->A, i) < 0 || !add_long_row(job, workspace, part, i)) return false;
             continue;
         }
-        taken = tulle__unchecked_take(job->A, i, job->A->m, &room->rows, &part->rows.A);
+        taken = tulle__unchecked_take(job->A, i, job->A->m, &workspace->rows, &part->rows.A);
         if (!taken) return false;
-        add_rows(job, room, part, i, taken);
+        add_rows(job, workspace, part, i, taken);
     }
     return true;
 }
 
 /* Columns of one panel, into C or beside it. */
-static void make_panel(struct job *job, struct room *room, int64_t first)
+static void make_panel(struct job *job, struct workspace *workspace, int64_t first)
 {
     const tulle__spmm_task *t = job->task;
     struct part part = {.first = first, .rows = {.alpha = t->alpha, .ldc = t->c_row}};
@@ -116,35 +118,36 @@ static void make_panel(struct job *job, struct room *room, int64_t first)
     part.rows.C = C;
     part.rows.fetches = (double)(t->m * part.rows.n) * (double)job->size > fetched_bytes;
     if (job->beside) {
-        part.rows.C = room->panel;
+        part.rows.C = workspace->panel;
         part.rows.ldc = part.rows.n;
-        tulle__values_scale(NULL, t->type, t->m, part.rows.n, part.rows.n, 0, room->panel);
+        tulle__values_scale(NULL, t->type, t->m, part.rows.n, part.rows.n, 0, workspace->panel);
         tulle__values_scale(NULL, t->type, part.rows.n, t->m, t->c_col, t->beta, C);
     } else {
         tulle__values_scale(NULL, t->type, t->m, part.rows.n, t->c_row, t->beta, C);
     }
-    if (!add_all(job, room, &part)) atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
-    if (job->beside) tulle__values_add(t->type, t->m, part.rows.n, room->panel, C, t->c_row, t->c_col);
+    if (!add_all(job, workspace, &part)) atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+    if (job->beside) tulle__values_add(t->type, t->m, part.rows.n, workspace->panel, C, t->c_row, t->c_col);
 }
 
 static tulle_status make_panels(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
     tulle_status status;
-    struct room room = {.lines = NULL};
+    struct workspace workspace = {.lines = NULL};
     (void)thread;
     (void)nthreads;
-    TULLE_TRY(tulle__unchecked_begin(&room.rows, job->A, job->check, job->size, TULLE__UNCHECKED_ENTRIES));
+    TULLE_TRY(tulle__unchecked_begin(&workspace.rows, job->A, job->check, job->size, TULLE__UNCHECKED_ENTRIES));
     if (job->packs)
-        TULLE_TRY(tulle__alloc((size_t)(TULLE__UNCHECKED_ROWS * job->width), job->size, "lines of B", &room.lines));
+        TULLE_TRY(
+            tulle__alloc((size_t)(TULLE__UNCHECKED_ROWS * job->width), job->size, "lines of B", &workspace.lines));
     if (job->beside)
-        TULLE_TRY(tulle__alloc((size_t)(job->task->m * job->width), job->size, "columns of C", &room.panel));
+        TULLE_TRY(tulle__alloc((size_t)(job->task->m * job->width), job->size, "columns of C", &workspace.panel));
     for (int64_t p; (p = tulle__pool_take(job->pool, &job->next, job->panels)) < job->panels;)
-        make_panel(job, &room, p * job->width);
+        make_panel(job, &workspace, p * job->width);
 out:
-    tulle__unchecked_end(&room.rows);
-    tulle__free(room.lines);
-    tulle__free(room.panel);
+    tulle__unchecked_end(&workspace.rows);
+    tulle__free(workspace.lines);
+    tulle__free(workspace.panel);
     return status;
 }
 

@@ -58,19 +58,19 @@ static void NAME(tsmttsm_tile)(const double *x, int64_t ldx, const double *y, in
 }
 
 /* Columns of a chunk that are read as they lie, whole groups of SUMS; the others are packed. */
-static int64_t NAME(pack_others)(const T *X, int64_t ld, int64_t rows, int64_t m, double *room)
+static int64_t NAME(pack_others)(const T *X, int64_t ld, int64_t rows, int64_t m, double *workspace)
 {
     const int64_t whole = sizeof(T) == sizeof(double) ? m / NAME(SUMS) * NAME(SUMS) : 0;
-    if (whole < m) NAME(pack)(X + whole, ld, rows, m - whole, room + whole);
+    if (whole < m) NAME(pack)(X + whole, ld, rows, m - whole, workspace + whole);
     return whole;
 }
 
 /* Columns from c on, lines *ldc apart. */
 INLINE const double *NAME(columns)(
-    const T *X, int64_t ld, int64_t whole, const double *room, int64_t c, int64_t *ldc)
+    const T *X, int64_t ld, int64_t whole, const double *workspace, int64_t c, int64_t *ldc)
 {
     *ldc = c < whole ? ld : TULLE__TALL_MOST;
-    return c < whole ? (const double *)(const void *)(X + c) : room + c;
+    return c < whole ? (const double *)(const void *)(X + c) : workspace + c;
 }
 
 static void NAME(tsmttsm)(const tulle__tsmttsm_task *task)
@@ -144,8 +144,7 @@ INLINE void NAME(tsmm_narrow)(const tulle__tsmm_task *task, int64_t r, const int
 {
     V sum[4][PARTS] = {{{0}}};
     T *Y = (T *)task->Y + r * task->ld;
-    for (int q = 0; task->add && q < rows; q++)
-        NAME(move_few)((T *)(void *)sum[q], Y + q * task->ld, task->n);
+    for (int q = 0; task->add && q < rows; q++) NAME(move_few)((T *)(void *)sum[q], Y + q * task->ld, task->n);
     NAME(tsmm_lanes)(task, r, rows, 0, sum);
     for (int q = 0; q < rows; q++) NAME(move_few)(Y + q * task->ld, (const T *)(void *)sum[q], task->n);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a GPU. Buffers and rooms are blocks of an arena (device/device_arena.h), which the devices of a PE share
- * and the team retains: in a steady state nothing is taken from CUDA, or given back, as that waits for the whole GPU. A
- * part of what is free stays so: for what the driver and the libraries take later (their code, loaded when it is used
- * first, and their handles), for gaps between blocks, and for the rooms of queues, which libraries and our kernels work
- * in. Rooms are counted; what they take beyond their part counts against the device's capacity.
+ * Memory of a GPU. buffers and workspaces are blocks of an arena (device/device_arena.h), which the devices of a PE
+ * share and the team retains: in a steady state nothing is taken from CUDA, or given back, as that waits for the whole
+ * GPU. A part of what is free stays so: for what the driver and the libraries take later (their code, loaded when it is
+ * used first, and their handles), for gaps between blocks, and for the workspaces of queues, which libraries and our
+ * kernels work in. Rooms are counted; what they take beyond their part counts against the device's capacity.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -47,7 +47,7 @@ tulle_status tulle__cuda_take(
     tulle__cuda *cuda, size_t bytes, size_t still, const char *what, tulle__device_arena_block *block)
 {
     const tulle__device_arena_source source = tulle__cuda_source(cuda);
-    const size_t spare = cuda->rooms < cuda->rooms_kept ? cuda->rooms_kept - cuda->rooms : 0;
+    const size_t spare = cuda->capacities < cuda->capacities_kept ? cuda->capacities_kept - cuda->capacities : 0;
     TULLE_CALL(cuda->share->arenas->take(cuda->share->arena, &source, bytes, still, spare, what, block));
     GUARD(block, 1);
     return TULLE_OK;
@@ -81,71 +81,71 @@ void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t idle, size_t whol
 {
     const size_t sharers = (size_t)cuda->sharers, n = (size_t)processes;
     size_t own = (left / n + idle) * n / sharers, kept = tulle__cuda_reserved(whole) * n / sharers;
-    cuda->rooms_kept = kept / 2 > cuda->gpu->blas_bytes ? kept / 2 : cuda->gpu->blas_bytes;
-    kept = kept / 2 + cuda->rooms_kept;
+    cuda->capacities_kept = kept / 2 > cuda->gpu->blas_bytes ? kept / 2 : cuda->gpu->blas_bytes;
+    kept = kept / 2 + cuda->capacities_kept;
     cuda->device.capacity = own > kept ? own - kept : 0;
 }
 
-int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now)
+int tulle__cuda_count_workspace(tulle__cuda *cuda, size_t old, size_t now)
 {
-    const size_t kept = cuda->rooms_kept;
-    size_t all = cuda->rooms - old + now, before = cuda->rooms > kept ? cuda->rooms - kept : 0,
+    const size_t kept = cuda->capacities_kept;
+    size_t all = cuda->capacities - old + now, before = cuda->capacities > kept ? cuda->capacities - kept : 0,
            after = all > kept ? all - kept : 0;
     if (after > before && after - before > cuda->device.capacity - cuda->device.used) return 0;
     cuda->device.used = cuda->device.used - before + after;
-    cuda->rooms = all;
+    cuda->capacities = all;
     return 1;
 }
 
-void tulle__cuda_room_give(tulle__device_queue *queue, tulle__cuda_room_block *room)
+void tulle__cuda_scratch_give(tulle__device_queue *queue, tulle__cuda_scratch_block *workspace)
 {
-    if (!room->bytes) return;
-    tulle__cuda_give(queue->cuda, &room->block);
-    tulle__cuda_count_room(queue->cuda, room->bytes, 0);
-    room->bytes = 0;
+    if (!workspace->bytes) return;
+    tulle__cuda_give(queue->cuda, &workspace->block);
+    tulle__cuda_count_workspace(queue->cuda, workspace->bytes, 0);
+    workspace->bytes = 0;
 }
 
-static tulle_status take_room(tulle__device_queue *queue, size_t bytes)
+static tulle_status take_workspace(tulle__device_queue *queue, size_t bytes)
 {
     tulle__cuda *cuda = queue->cuda;
-    if (!tulle__cuda_count_room(cuda, 0, bytes))
+    if (!tulle__cuda_count_workspace(cuda, 0, bytes))
         return tulle__cuda_host->fail(TULLE_ERR_LIMIT,
             "room for a kernel: %zu bytes were asked for, but of the %zu bytes of the device '%s' %zu are used", bytes,
             cuda->device.capacity, cuda->device.name, cuda->device.used);
     tulle_status status = tulle__cuda_take(
-        cuda, bytes, cuda->device.capacity - cuda->device.used, "room for a kernel", &queue->room.block);
+        cuda, bytes, cuda->device.capacity - cuda->device.used, "room for a kernel", &queue->workspace.block);
     if (status == TULLE_OK)
-        queue->room.bytes = bytes;
+        queue->workspace.bytes = bytes;
     else
-        tulle__cuda_count_room(cuda, bytes, 0);
+        tulle__cuda_count_workspace(cuda, bytes, 0);
     return status;
 }
 
-/* Waits for the queue, whose work may use the old room; if that fails, it is freed with the queue. */
+/* Waits for the queue, whose work may use the old workspace; if that fails, it is freed with the queue. */
 static tulle_status drop_old(tulle__device_queue *queue)
 {
-    if (!queue->old_room.bytes) return TULLE_OK;
+    if (!queue->old_workspace.bytes) return TULLE_OK;
     TULLE_CALL(tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done"));
-    tulle__cuda_room_give(queue, &queue->old_room);
+    tulle__cuda_scratch_give(queue, &queue->old_workspace);
     return TULLE_OK;
 }
 
-/* The old room stays until the queue is awaited: growing once waits for nothing, unless memory is short. */
+/* The old workspace stays until the queue is awaited: growing once waits for nothing, unless memory is short. */
 static tulle_status grow(tulle__device_queue *queue, size_t bytes)
 {
-    if (bytes <= queue->room.bytes) return TULLE_OK;
+    if (bytes <= queue->workspace.bytes) return TULLE_OK;
     TULLE_CALL(drop_old(queue));
-    queue->old_room = queue->room;
-    queue->room.bytes = 0;
-    tulle_status status = take_room(queue, bytes);
-    if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !queue->old_room.bytes) return status;
+    queue->old_workspace = queue->workspace;
+    queue->workspace.bytes = 0;
+    tulle_status status = take_workspace(queue, bytes);
+    if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !queue->old_workspace.bytes) return status;
     status = drop_old(queue);
-    return status == TULLE_OK ? take_room(queue, bytes) : status;
+    return status == TULLE_OK ? take_workspace(queue, bytes) : status;
 }
 
-tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room)
+tulle_status tulle__cuda_scratch(tulle__device_queue *queue, size_t bytes, void **workspace)
 {
-    tulle_status status = grow(queue, bytes < TULLE__CUDA_ROOM_LEAST ? TULLE__CUDA_ROOM_LEAST : bytes);
-    *room = queue->room.bytes ? queue->room.block.memory : NULL;
+    tulle_status status = grow(queue, bytes < TULLE__CUDA_WORKSPACE_LEAST ? TULLE__CUDA_WORKSPACE_LEAST : bytes);
+    *workspace = queue->workspace.bytes ? queue->workspace.block.memory : NULL;
     return status;
 }
