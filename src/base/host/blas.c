@@ -34,7 +34,7 @@ static struct {
     pthread_mutex_t lock;
     int before, users;
     atomic_int room; /* 0: not known, 1: there is, -1: not for all threads */
-    int served;      /* most threads that there was room for: their buffers stay mapped */
+    int served;      /* most threads that have a buffer, or had room for one: buffers stay mapped */
 } blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tulle__blas_users(int change)
@@ -105,9 +105,11 @@ const char *tulle__blas_advice(void)
  * two cores, none of 100 on one, none of 600 by the kernels of Nehalem and later. Libraries are loaded before threads
  * multiply.
  */
-__attribute__((constructor)) static void choose_kernels(void)
+__attribute__((constructor)) static void know_blas(void)
 {
     static const char variable[] = "OPENBLAS_CORETYPE";
+    const int own = tulle__blas_threads() - 1, others = count_threads() - 1;
+    blas_users.served = own < others ? own : others; /* its threads begin with buffers */
     const char *advice = secure_getenv(variable) ? NULL : tulle__blas_advice();
     if (!advice || setenv(variable, advice, 1) != 0) return;
     openblas_read_env();
