@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "verb.h"
+#include "process/exit_status.h"
 
 /* There only if the process has OpenBLAS. */
 extern int openblas_get_num_threads(void) __attribute__((weak));
