@@ -19,7 +19,7 @@
 #include <tulle/budget.h>
 #include <tulle/launch.h>
 
-#include "notice.h"
+#include "process/notice.h"
 #include "roster.h"
 #include "verb.h"
 

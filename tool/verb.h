@@ -4,9 +4,7 @@
 #define TULLE_TOOL_VERB_H
 
 #include "option.h"
-
-/* Exit status of the command. */
-enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_RESOURCES = 3, EXIT_LOST = 4 };
+#include "process/exit_status.h"
 
 struct verb {
     const char *name;

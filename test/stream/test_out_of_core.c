@@ -16,7 +16,7 @@
 
 #include "body.h"
 #include "built_with.h"
-#include "process_io.h"
+#include "process/process_io.h"
 #include "tap.h"
 #include "temporary.h"
 

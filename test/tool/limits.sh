@@ -74,8 +74,8 @@ limited -v 1048576 timeout 100 "$tulle" matfun sqrt stencil2d:n=12 --blocks 1 --
 [ $? = 3 ] && grep -q 'OpenBLAS may map .* for each thread, .*(ulimit -v) leaves' "$work/err"
 report $? "ulimit -v 1G, 6 PEs: $(head -n 1 "$work/err")"
 # one thread of the BLAS, and no room for a buffer of each thread that calls it: the product is done without
-OPENBLAS_NUM_THREADS=1 limited -v 400000 timeout 100 "$tulle" gemm --size 200 --check >"$work/out" 2>"$work/err"
-report $? "ulimit -v 400000: gemm with one thread of OpenBLAS ends: $(head -n 1 "$work/err")"
+OPENBLAS_NUM_THREADS=1 limited -v 480000 timeout 100 "$tulle" gemm --size 200 --check >"$work/out" 2>"$work/err"
+report $? "ulimit -v 480000: gemm with one thread of OpenBLAS ends: $(head -n 1 "$work/err")"
 limited -s 64 timeout 100 "$tulle" spgemm "$matrix" --check >"$work/out" 2>"$work/err"
 [ $? = 3 ] && grep -q '(ulimit -s) is 64 KB' "$work/err"
 report $? "ulimit -s 64 is refused: $(head -n 1 "$work/err")"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notices of launchers about a job that failed are taken out of its lines; process and signal are read from them. */
-#include "notice.h"
+#include "process/notice.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "launch.h"
 #include "outputs.h"
-#include "process_io.h"
+#include "process/process_io.h"
 #include "report/json_write.h"
 #include "report/kernels.h"
 #include "report/plural.h"

@@ -33,15 +33,15 @@ void tulle__blas_set_threads(int threads)
 static struct {
     pthread_mutex_t lock;
     int before, users;
-    atomic_int capacity; /* 0: not known, 1: there is, -1: not for all threads */
-    int served;          /* most threads that there was room for: their buffers stay mapped */
+    atomic_int room; /* 0: not known, 1: there is, -1: not for all threads */
+    int served;      /* most threads that have a buffer, or had room for one: buffers stay mapped */
 } blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tulle__blas_users(int change)
 {
     pthread_mutex_lock(&blas_users.lock);
     if (change > 0 && blas_users.users == 0) blas_users.before = tulle__blas_threads();
-    if (change > 0) atomic_store(&blas_users.capacity, 0);
+    if (change > 0) atomic_store(&blas_users.room, 0);
     blas_users.users += change;
     if (change < 0 && blas_users.users == 0 && tulle__blas_threads() < blas_users.before)
         tulle__blas_set_threads(blas_users.before);
@@ -67,19 +67,19 @@ static size_t wanted(int threads)
 bool tulle__blas_has_room(void)
 {
     struct rlimit space, data;
-    int capacity = atomic_load(&blas_users.capacity);
-    if (capacity) return capacity > 0;
-    capacity = 1;
+    int room = atomic_load(&blas_users.room);
+    if (room) return room > 0;
+    room = 1;
     if (openblas_get_num_threads && getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
         (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY)) {
         const int threads = count_threads();
         pthread_mutex_lock(&blas_users.lock);
-        capacity = tulle__mapping_headroom("").bytes >= wanted(threads - blas_users.served) ? 1 : -1;
-        if (capacity > 0 && threads > blas_users.served) blas_users.served = threads;
+        room = tulle__mapping_headroom("").bytes >= wanted(threads - blas_users.served) ? 1 : -1;
+        if (room > 0 && threads > blas_users.served) blas_users.served = threads;
         pthread_mutex_unlock(&blas_users.lock);
     }
-    atomic_store(&blas_users.capacity, capacity);
-    return capacity > 0;
+    atomic_store(&blas_users.room, room);
+    return room > 0;
 }
 
 /* The processor, of 2004, that it takes for one which is later than the library. */
@@ -105,9 +105,11 @@ const char *tulle__blas_advice(void)
  * two cores, none of 100 on one, none of 600 by the kernels of Nehalem and later. Libraries are loaded before threads
  * multiply.
  */
-__attribute__((constructor)) static void choose_kernels(void)
+__attribute__((constructor)) static void know_blas(void)
 {
     static const char variable[] = "OPENBLAS_CORETYPE";
+    const int own = tulle__blas_threads() - 1, others = count_threads() - 1;
+    blas_users.served = own < others ? own : others; /* its threads begin with buffers */
     const char *advice = secure_getenv(variable) ? NULL : tulle__blas_advice();
     if (!advice || setenv(variable, advice, 1) != 0) return;
     openblas_read_env();

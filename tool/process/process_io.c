@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "process_io.h"
+#include "process/process_io.h"
 
 #include <inttypes.h>
 #include <stdio.h>

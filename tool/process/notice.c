@@ -9,7 +9,7 @@
  * The last line and those after it also come alone. Our own processes say, if they notice it first:
  *     tulle: PE 1 was lost (process 4711 on node); this job ends
  */
-#include "notice.h"
+#include "process/notice.h"
 
 #include <string.h>
 
