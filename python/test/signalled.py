@@ -158,6 +158,46 @@ def lsqr(size):
     return lambda: tulle.lsqr(A, b, atol=0, btol=1e-15, iter_lim=number(size, 2000))
 
 
+def lsmr(size):
+    A = laplacian(200000)
+    b = np.arange(A.shape[0]) % 7.0
+    return lambda: tulle.lsmr(A, b, atol=0, btol=1e-15, maxiter=number(size, 800))
+
+
+def unconverged(call):
+    """Pairs are as good as the passes that they were given: the call takes as long as it should."""
+    try:
+        return call()
+    except tulle.NotConverged:
+        return None
+
+
+def eigsh(passes, pairs, n=200000):
+    def make(size):
+        A = laplacian(n)
+        return lambda: unconverged(lambda: tulle.eigsh(A, pairs, which="SA", maxiter=number(size, passes)))
+
+    return make
+
+
+def eigsh_sigma(size):
+    A = tulle.generate(f"stencil3d:n={number(size ** (1 / 6), 28)}")
+    return lambda: tulle.eigsh(A, 2, sigma=1.0)
+
+
+def lobpcg(size):
+    A, X = laplacian(200000), dense(200000, 8)
+    return lambda: unconverged(lambda: tulle.lobpcg(A, X, largest=False, maxiter=number(size, 40)))
+
+
+def of_rows(name, passes, **options):
+    def make(size):
+        A = spread(100000, 10000, 20)
+        return lambda: unconverged(lambda: getattr(tulle, name)(A, 40, passes=number(size, passes), **options))
+
+    return make
+
+
 def cg_preconditioned(kind):
     def make(size):
         A = laplacian(200000)
@@ -298,7 +338,9 @@ CALLS = {
     "top_products": top_products,
     "block_matmul": block_matmul, "block_range_add": block_range_add,
     "cg": solves("cg", maxiter=3000), "gmres": solves("gmres", maxiter=40), "block_cg": block_cg,
-    "minres": solves("minres", maxiter=2000), "lsqr": lsqr,
+    "minres": solves("minres", maxiter=2000), "lsqr": lsqr, "lsmr": lsmr,
+    "eigsh": eigsh(150, 10), "eigsh: many pairs": eigsh(1000, 500, 3000), "eigsh: sigma": eigsh_sigma, "lobpcg": lobpcg,
+    "svds": of_rows("svds", 30), "pca": of_rows("pca", 30),
     "cg: ic0": cg_preconditioned("ic0"), "cg: ilu0": cg_preconditioned("ilu0"), "cg: jacobi": cg_preconditioned("jacobi"),
     "cg: dense": cg_of_dense,
     "ic0": ic0, "ilu0": ilu0,

@@ -101,6 +101,32 @@ def test_what_is_no_number(name):
         call(operand.astype(object))
 
 
+def test_rows_of_other_shapes():
+    of = tulle.pca(A, 2)
+    for rows in (A.T[:3, :5], np.ones((2, N + 1)), np.ones(N), np.ones((1, 1, N))):
+        with pytest.raises(ValueError, match=f"^X is of shape .*: rows of {N} variables"):
+            of.transform(rows)
+    assert np.allclose(of.transform(A.toarray().tolist()), of.scores)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_has_no_elements(name):
+    """A sparse matrix where an array belongs, and an operator where a matrix does: taken, or called what it is."""
+    call, operand, word = CALLS[name]
+    square = hasattr(operand, "shape") and len(operand.shape) == 2
+    others = [(None, "an object of NoneType"), (object(), "an object of object")]
+    if square and not hasattr(operand, "tocsr"):
+        others.append((sp.csr_matrix(operand), "sparse"))
+    if square:
+        others.append((sp.linalg.aslinearoperator(operand), "an object of"))
+    for other, what in others:
+        try:
+            call(other)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            said = str(error)
+            assert f"{word} " in said and any(words in said for words in (what, "is an operator", "that the plan")), said
+
+
 def test_promotion():
     types = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, bool]
     for a in types:

@@ -10,8 +10,11 @@ import time
 
 import pytest
 
+import tulle
+
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "signalled.py")
 SENT = {"SIGUSR1": 0.1, "SIGTERM": 0.1}  # after so many seconds, one after the other
+SHORT = {"aslinearoperator", "as_binsparse", "build", "from_binsparse", "jacobi", "mpi", "report", "threads"}  # not for seconds
 LONGEST = 600  # a call that hangs is killed
 
 spec = importlib.util.spec_from_file_location("signalled", PROGRAM)
@@ -81,6 +84,14 @@ def check(name, size):
     # in processor time, which other programs do not lengthen: handlers did not wait for the call's end
     assert gap < processor / 2, f"handlers waited for {gap} s of a call of {processor} s"
     assert how == "interrupted"
+
+
+def test_calls():
+    """A public function is in the table, or a short one."""
+    there = {name.split(":")[0] for name in signalled.CALLS}
+    functions = {name for name in tulle.__all__ if callable(getattr(tulle, name)) and name[0].islower()}
+    assert not functions - there - SHORT
+    assert not SHORT & there
 
 
 @pytest.mark.parametrize("name", ["gemm", "sddmm", "read: npz"])

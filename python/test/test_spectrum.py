@@ -49,8 +49,10 @@ def test_eigsh_refusals():
         tulle.eigsh(LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float), sigma=0)
     with pytest.raises(ValueError, match="k is 21"):
         tulle.eigsh(A, 21)
-    with pytest.raises(ValueError, match="which"):
+    with pytest.raises(tulle.UnsupportedError, match="sigma=0"):
         tulle.eigsh(A, which="SM")
+    with pytest.raises(ValueError, match="which is 'sa'"):
+        tulle.eigsh(A, which="sa")
     with pytest.raises(ValueError, match="not symmetric"):
         tulle.eigsh(sp.csr_matrix(np.triu(np.ones((20, 20)))))
     with pytest.raises(tulle.NotConverged):

@@ -64,6 +64,8 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     """
     if v0 is not None:
         raise UnsupportedError("v0 is not supported: eigsh begins with random directions, by seed")
+    if which == "SM":
+        raise UnsupportedError("which 'SM' is not supported: sigma=0 finds the values nearest to 0")
     if which not in _ENDS:
         raise ValueError(f"which is {which!r}, not one of {', '.join(_ENDS)}")
     with home_of(A=A, M=M):
@@ -185,6 +187,9 @@ class PCA:
 
     def transform(self, X):
         """Rows of X, with the same variables, in terms of the components."""
+        shape = np.shape(X) if not hasattr(X, "shape") else tuple(X.shape)
+        if len(shape) != 2 or shape[1] != len(self.mean_):
+            raise ValueError(f"X is of shape {shape}: rows of {len(self.mean_)} variables are required")
         factor = self.components_.T if self.scale_ is None else self.components_.T / self.scale_[:, None]
         return np.asarray(X @ factor) - self.mean_ @ factor
 

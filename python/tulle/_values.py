@@ -35,12 +35,22 @@ def in_namespace(values, space):
         return space.asarray(values)
 
 
-def _given_type(X):
+def _elements(name, X):
+    """NumPy's array of X; an error that says what X is if it has no elements there."""
+    values = np.asarray(X)
+    if values.dtype.kind != "O" or values.ndim:
+        return values
+    if is_sparse(X):
+        raise TypeError(f"{name} is sparse, where an array is required: {name}.toarray() is one")
+    raise TypeError(f"{name} is an object of {type(X).__name__}, where an array or a matrix is required")
+
+
+def _given_type(name, X):
     """NumPy's type of X's values; that of a list is its array's."""
     dtype = getattr(X, "dtype", None)
     if dtype is None:
         X = opened(X)
-        return X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+        return X.dtype if hasattr(X, "dtype") else _elements(name, X).dtype
     if isinstance(dtype, np.dtype):
         return dtype
     name = str(dtype).rpartition(".")[2]  # torch's
@@ -60,12 +70,13 @@ def _real(name, dtype):
 
 def type_of(name, X):
     """The type in which the library computes with X; an error that names X for complex numbers and what is no number."""
-    return _real(name, _given_type(X))
+    return _real(name, _given_type(name, X))
 
 
 def common_type(**operands):
-    """The type of a result, by NumPy's promotion. Operands by their names; None: left out."""
-    given = {name: _given_type(X) for name, X in operands.items() if X is not None}
+    """The type of a result, by NumPy's promotion. Operands by their names; None: left out, but not the first."""
+    first = next(iter(operands))
+    given = {name: _given_type(name, X) for name, X in operands.items() if X is not None or name == first}
     for name, dtype in given.items():
         _real(name, dtype)
     return _real("the result", np.result_type(*given.values()))
@@ -94,7 +105,7 @@ def on_host(name, X):
         X = np.from_dlpack(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise TypeError(f"{name} has masked elements, which have no value here: {name}.filled(0) has zeros for them")
-    return np.asarray(X)
+    return _elements(name, X)
 
 
 def in_type(name, values, dtype=None):

@@ -84,8 +84,8 @@ typedef struct tulle__gemm_pair {
 /*
  * A chain of dense products into one C tile (m x n, element (r, c) at C[r * c_row + c * c_col], one stride is 1):
  * C = alpha sum_p A_p B_p + beta C; beta = 0 does not read C. Pairs are added in their order. The order of sums within
- * a pair, and so the last bits, is that of the BLAS, which is called on pieces of C that follow from the sizes and the
- * number of threads.
+ * a pair, and so the last bits, is that of the BLAS or of the own tiles, on pieces of C that follow from the sizes and
+ * the number of threads.
  */
 typedef struct tulle__gemm_task {
     tulle_type type;

@@ -98,7 +98,10 @@ static void check(const char *name, const tulle__kernels *kernels)
         {200, 3, {17}, 1, 0, -1, 2}, {3, 200, {17}, 1, 0, 0.5, 0}, {130, 70, {40, 1, 90}, 3, 0, 1, 0},
         {33, 65, {1, 0, 5}, 3, 0, 2, 3}, {0, 5, {4}, 1, 0, 1, 0}, {5, 0, {4}, 1, 0, 1, 0}, {5, 6, {0}, 1, 0, 1, 0},
         {5, 6, {0}, 1, 0, 1, 2}, {97, 101, {300}, 1, 0, 1, 1}, {1, 90, {40}, 1, 0, 2, 3}, {90, 1, {40}, 1, 0, 2, 0},
-        {1, 1, {70}, 1, 0, -1, 1}, {1, 70, {1}, 1, 0, 1, 0}, {70, 1, {1}, 1, 0, 1, 2}, {70, 1, {5, 0, 9}, 3, 0, 1, 1}};
+        {1, 1, {70}, 1, 0, -1, 1}, {1, 70, {1}, 1, 0, 1, 0}, {70, 1, {1}, 1, 0, 1, 2}, {70, 1, {5, 0, 9}, 3, 0, 1, 1},
+        {2, 49, {33}, 1, 0, 1, 0}, {49, 2, {33}, 1, 0, 1, 1}, {9, 17, {200}, 1, 0, 2, 3},
+        {60, 25, {70, 400}, 2, 0, 1, 0}, {3, 3, {500}, 1, 0, 1, 1}, {330, 4, {3}, 1, 0, 1, 0},
+        {64, 64, {197}, 1, 0, -1, 0}};
     for (int threads = 1; threads <= 3; threads++) {
         tulle__pool *pool = NULL;
         if (tulle__pool_new(threads, &pool) != TULLE_OK) abort();
@@ -117,6 +120,18 @@ static void check(const char *name, const tulle__kernels *kernels)
     }
 }
 
+/* A C that is larger than caches, whose lines are stored past them: rows without a gap begin anywhere in a line. */
+static void check_large(const char *name, const tulle__kernels *kernels)
+{
+    for (tulle_type type = TULLE_F64; type < TULLE_TYPE_COUNT; type++) {
+        const struct shape wide = {.m = 1025, .n = 1031, .k = {1}, .npairs = 1, .orders = 7, .alpha = 1},
+                           tall = {.m = 350003, .n = 3, .k = {2}, .npairs = 1, .orders = 7, .alpha = 2};
+        const int64_t bad = wrong(kernels, NULL, type, &wide) + wrong(kernels, NULL, type, &tall);
+        ok(bad == 0, "%s, %s, C of several megabytes: %lld elements are wrong", name, tulle_type_name(type),
+            (long long)bad);
+    }
+}
+
 int main(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -125,6 +140,7 @@ int main(int argc, char **argv)
         if (tulle__kernels_cpu_at(isa)) {
             tulle__kernels_cpu_at(isa)->alone();
             check(tulle__isa_name(isa), tulle__kernels_cpu_at(isa));
+            check_large(tulle__isa_name(isa), tulle__kernels_cpu_at(isa));
         }
     return tap_done();
 }

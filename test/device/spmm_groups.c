@@ -169,7 +169,7 @@ static void test_grids(void)
             rowptr[i + 1] = nnz;
         }
         tulle__spmm_operand pair = {.A = {.m = m, .n = m, .rowptr = rowptr, .colind = colind}};
-        double fours = tulle__spmm_fours_an_unlike_end(&pair, 1, m);
+        double fours = tulle__spmm_fours_an_unlike_end(&pair, 1, m, INT64_MAX);
         ok(fours > 12, "a grid, lines of %d: %.1f fours of entries an unlike end", (int)width, fours);
         ok(tulle__spmm_groups(&pair, 1, m, 1) == TULLE__ROWS_AT_OFFSETS, "its rows are shifted");
     }

@@ -9,6 +9,7 @@
 
 #include "algo/factor/library.h"
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/spec.h"
@@ -108,6 +109,19 @@ static void columns_fini(tulle__factor_columns *columns)
     *columns = (tulle__factor_columns){.ptr = NULL};
 }
 
+/* A library's work, which looks at no signals. */
+struct factorisation {
+    const tulle__direct_library *library;
+    enum kind kind;
+    tulle__direct_work *work;
+};
+
+static tulle_status run_library(void *arg)
+{
+    const struct factorisation *f = arg;
+    return (f->kind == LU ? f->library->lu : f->library->cholesky)(tulle__module_host_table(), f->work);
+}
+
 /*
  * On PE 0: factorises A's only tile, read as columns for LU and as rows for Cholesky, into `work`.
  */
@@ -122,7 +136,8 @@ static tulle_status make(const tulle_mat *A, enum kind kind, const tulle_direct_
     TULLE_TRY(find_library(options->library, &library));
     TULLE_TRY(read_tile(&tile, &work.A));
     int64_t start = tulle__now(d->comm), ns = 0;
-    TULLE_TRY((kind == LU ? library->lu : library->cholesky)(tulle__module_host_table(), &work));
+    TULLE_TRY(tulle__attend_beside(run_library, &(struct factorisation){library, kind, &work}));
+    TULLE_TRY(tulle__attend());
     tulle__part_end(d->comm, kind_name[kind], start, &ns);
     columns_fini(&work.A);
     TULLE_TRY(fill(f->L, &work.L, kind == LU, &work, kind));

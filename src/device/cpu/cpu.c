@@ -5,6 +5,7 @@
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/block_chain/block_chain.h"
 #include "device/kernels/bsr/bsr.h"
+#include "device/kernels/gemm/gemm_kernel.h"
 #include "device/kernels/gram/gram_kernel.h"
 #include "device/kernels/sddmm/sddmm.h"
 #include "device/kernels/solve/solve.h"
@@ -44,6 +45,10 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__spmm_cpu_scatter(ISA, pool, task, A, valid);                                                     \
     }                                                                                                                  \
+    static tulle_status gemm_##isa(tulle__pool *pool, const tulle__gemm_task *task)                                    \
+    {                                                                                                                  \
+        return tulle__dense_gemm(tulle__gemm_tiles_##isa, pool, task);                                                 \
+    }                                                                                                                  \
     static tulle_status bsr_##isa(tulle__pool *pool, const tulle__bsr_task *task)                                      \
     {                                                                                                                  \
         return tulle__bsr_cpu(ISA, pool, task);                                                                        \
@@ -72,7 +77,7 @@ static const tulle__spgemm_tuning automatic;
         .spmm_blocks = spmm_blocks_##isa,                                                                              \
         .spgemm_blocks = spgemm_blocks_##isa,                                                                          \
         .spgemm_blocks_numeric = blocks_numeric_##isa,                                                                 \
-        .gemm = tulle__dense_gemm,                                                                                     \
+        .gemm = gemm_##isa,                                                                                            \
         .bsr = bsr_##isa,                                                                                              \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \
         .spgemm = spgemm_##isa,                                                                                        \

@@ -10,8 +10,11 @@ void tulle__dense_subtract(const tulle__dense_task *task);
 void tulle__dense_substitute(const tulle__dense_task *task, int upper, int unit);
 void tulle__dense_alone(void);
 
-/* C = alpha sum_p A_p B_p + beta C. */
-tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task);
+/* An instruction set's tiles (gemm_kernel.h). */
+typedef bool (*tulle__gemm_tiles)(const tulle__gemm_task *task);
+
+/* C = alpha sum_p A_p B_p + beta C, by these or by the BLAS. */
+tulle_status tulle__dense_gemm(tulle__gemm_tiles tiles, tulle__pool *pool, const tulle__gemm_task *task);
 
 /* The chain of block_chain.h by the BLAS, a product a step; NULL: there is none that threads may call. */
 tulle__block_chain_kernel tulle__dense_chain(void);

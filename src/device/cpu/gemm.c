@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of dense products: the BLAS on pieces of C, one piece a thread; loops where there is no BLAS that may be
- * called by several threads. */
+/* Chains of dense products on pieces of C, one piece a thread: by tiles where a side is short or there is no BLAS that
+ * may be called by several threads, else by the BLAS; by loops where the instruction set has no tiles. */
 #include "device/cpu/dense_calls.h"
 
 #include <limits.h>
@@ -121,8 +121,50 @@ static void multiply_blas(const tulle__gemm_task *t)
 }
 #endif
 
-static void multiply(const tulle__gemm_task *t)
+/* Tiles are faster than the BLAS where a side is short, or all sides are within these; below, it does not pack either.
+ */
+enum { SHORT_SIDE = 48, LEAST_SIDE = 96, LONG_SIDE = 320 };
+
+static int64_t largest(int64_t a, int64_t b)
 {
+    return a > b ? a : b;
+}
+
+/* True if tiles are faster than the BLAS; C is row-major. */
+static bool is_for_tiles(const tulle__gemm_task *t)
+{
+    const int64_t m = t->m, n = t->n, k = t->pair->k;
+    if (m == 1 || n == 1 || !suits(t)) return !suits(t);
+    if (t->pair->b_col != 1 && m < SHORT_SIDE) return false; /* B would be packed for a few rows */
+    const int64_t longest = largest(largest(m, n), k);
+    if (longest <= LEAST_SIDE) return false;
+    return m <= SHORT_SIDE || n <= SHORT_SIDE || k <= SHORT_SIDE || longest <= LONG_SIDE;
+}
+
+/* C = A B as C^T = B^T A^T: one of both has a row-major C. */
+static tulle__gemm_task transposed(const tulle__gemm_task *t, tulle__gemm_pair *pair)
+{
+    const tulle__gemm_pair *old = t->pair;
+    tulle__gemm_task x = *t;
+    *pair = (tulle__gemm_pair){old->k, old->B, old->b_col, old->b_row, old->A, old->a_col, old->a_row};
+    x.pair = pair;
+    x.m = t->n;
+    x.n = t->m;
+    x.c_row = t->c_col;
+    x.c_col = t->c_row;
+    return x;
+}
+
+static bool multiply_tiles(tulle__gemm_tiles tiles, const tulle__gemm_task *t)
+{
+    tulle__gemm_pair pair;
+    const tulle__gemm_task x = t->c_col == 1 ? *t : transposed(t, &pair);
+    return is_for_tiles(&x) && tiles(&x);
+}
+
+static void multiply(tulle__gemm_tiles tiles, const tulle__gemm_task *t)
+{
+    if (multiply_tiles(tiles, t)) return;
     if (suits(t))
         multiply_blas(t);
     else if (t->type == TULLE_F32)
@@ -136,6 +178,7 @@ static void multiply(const tulle__gemm_task *t)
  * threads allow, and so short that a product which shall end does so soon.
  */
 struct pieces {
+    tulle__gemm_tiles tiles;
     const tulle__gemm_task *task;
     tulle__pool *pool;
     int64_t rows, cols, inner; /* inner: the longest slice */
@@ -201,7 +244,7 @@ static bool multiply_slices(const struct pieces *x, const tulle__gemm_task *piec
         pair.k = whole->k - k < x->inner ? whole->k - k : x->inner;
         pair.A = (const char *)whole->A + (size_t)(k * pair.a_col) * size;
         pair.B = (const char *)whole->B + (size_t)(k * pair.b_row) * size;
-        multiply(&part);
+        multiply(x->tiles, &part);
         part.beta = 1;
     }
     return true;
@@ -235,10 +278,11 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task)
+tulle_status tulle__dense_gemm(tulle__gemm_tiles tiles, tulle__pool *pool, const tulle__gemm_task *task)
 {
     if (!task->m || !task->n) return TULLE_OK;
     struct pieces x = cut(task, pool);
+    x.tiles = tiles;
     bool sliced = false;
     for (int p = 0; p < task->npairs; p++) sliced |= task->pair[p].k > x.inner;
     if (sliced || x.rows * x.cols > 1) return tulle__pool_run(pool, multiply_pieces, &x);

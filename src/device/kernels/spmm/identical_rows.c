@@ -73,7 +73,7 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
     return groups;
 }
 
-double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m)
+double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t most)
 {
     int64_t fours = 0, unlike = 0, step = step_of(m);
     struct sample s;
@@ -85,7 +85,7 @@ double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npai
                 const int64_t *rowptr = s.pair->A.rowptr + i;
                 int64_t of_row = (rowptr[1] - rowptr[0] + 3) / 4, of_next = (rowptr[2] - rowptr[1] + 3) / 4;
                 if (!of_row && !of_next) continue; /* most rows of a tile beside the diagonal: chunks leave it out */
-                fours += of_row ? of_row : 1;
+                fours += of_row ? least(of_row, most) : 1;
                 unlike += of_row != of_next;
             }
         }

@@ -33,9 +33,10 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
 
 /*
  * Groups of four entries, a row at least one, for each row of a sample that has another number of them than the row
- * after it. Such an end is mispredicted; the flat loop saves that cost, and costs more in each group of four.
+ * after it; of a row no more than `most` groups count. Such an end is mispredicted; the flat loop saves that cost, and
+ * costs more in each group of four.
  */
-double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
+double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t most);
 
 /* True if at least half of a sample's entries have an entry of the row before in their column. */
 int tulle__spmm_rows_overlap(const tulle__spmm_operand *pair, int64_t m);

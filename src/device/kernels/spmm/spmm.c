@@ -23,6 +23,10 @@
 
 /* Multiplications, and as many for each row, below which one thread is done before another is awake. */
 enum { SMALL_WORK = 1 << 17 };
+/* Groups of four entries of a row that count against masks. */
+enum { MASKED_FOURS = 16 };
+/* Work, below which a processor remembers where rows end from one product to the next. */
+enum { FORESEEN_WORK = 1 << 16 };
 /* Entries of a row below which rows at offsets are faster one by one, with one column: 0.7 times at two of them. */
 enum { OFFSET_ROW = 8 };
 /* ... and from which on one column that lies far off is gathered by instructions. */
@@ -55,6 +59,7 @@ struct job {
     int stream;
     int groups;    /* kinds that are frequent in A */
     int irregular; /* rows of A end where their neighbours do not, and there is a kernel for such */
+    double work;   /* entries and rows, with ROW_WORK */
     int column;    /* one, with B's rows next to each other in all pairs */
     int64_t nchunks;
     int64_t *long_row; /* [most_long]: rows that were left out */
@@ -454,16 +459,21 @@ static int is_vector(const struct job *job, tulle__isa isa)
  * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
  * for each end that is mispredicted (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
  * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3
- * (ca-AstroPh: 0.97).
+ * (ca-AstroPh: 0.97). One column of one pair is made row by row under masks, where these are registers: 1.1 to 2
+ * times a plain loop's speed on random rows of 3 to 64 entries and on R-MAT graphs, 0.9 times on meshes; entries of
+ * long rows cost no more so.
  */
 static int is_irregular(const struct job *job, tulle__isa isa)
 {
-    static const double most_column = 12, most_vector = 6;
+    static const double most_column = 12, most_masked = 40, most_vector = 6;
     const tulle__spmm_task *task = job->task;
     int column = job->column && isa != TULLE__ISA_PORTABLE;
-    if (column && task->npairs == 1) return 0;
+    if (column && task->npairs == 1)
+        return isa == TULLE__ISA_AVX512 && job->work >= FORESEEN_WORK && !(job->groups & TULLE__ROWS_AT_OFFSETS) &&
+               tulle__spmm_fours_an_unlike_end(job->operand, 1, task->m, MASKED_FOURS) < most_masked;
     if (!column && (!is_vector(job, isa) || (job->groups & TULLE__ROWS_OF_SAME_COLUMNS))) return 0;
-    return tulle__spmm_fours_an_unlike_end(job->operand, task->npairs, task->m) < (column ? most_column : most_vector);
+    return tulle__spmm_fours_an_unlike_end(job->operand, task->npairs, task->m, INT64_MAX) <
+           (column ? most_column : most_vector);
 }
 
 /* job: its task, and what else is not 0. */
@@ -474,7 +484,8 @@ static tulle_status run(tulle__isa isa, tulle__pool *pool, struct job *job)
     tulle__spmm_operand one;
     job->size = tulle_type_size(task->type);
     const int64_t entries = work_before(job, task->m) - ROW_WORK * task->m;
-    if ((double)(entries + ROW_WORK * task->m) * (double)task->n < SMALL_WORK) pool = NULL;
+    job->work = (double)(entries + ROW_WORK * task->m);
+    if (job->work * (double)task->n < SMALL_WORK) pool = NULL;
     job->pool = pool;
     const int64_t panel = job_init(job, pool);
     job->kernel = (job->column ? spmv_of : spmm_of)[isa][task->type];

@@ -22,6 +22,32 @@ INLINE tulle__float4 tulle__gather_far_float4(const float *B, const int32_t *at)
 }
 #endif
 
+#if TULLE__REGISTER == 64
+/* B[at[l]] in the lanes of a mask, of which alone the index is read; 0 in the others. */
+INLINE tulle__double8 tulle__gather_masked_double8(uint64_t mask, const double *B, const int32_t *at)
+{
+    const __mmask8 some = (__mmask8)mask;
+    return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), some, _mm256_maskz_loadu_epi32(some, at), B, 8);
+}
+
+INLINE tulle__float8 tulle__gather_masked_float8(uint64_t mask, const float *B, const int32_t *at)
+{
+    const __mmask8 some = (__mmask8)mask;
+    return _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), some, _mm256_maskz_loadu_epi32(some, at), B, 4);
+}
+
+/* Lanes 0 to 3 plus lanes 4 to 7. */
+INLINE tulle__double4 tulle__add_halves_double8(tulle__double8 x)
+{
+    return _mm256_add_pd(_mm512_castpd512_pd256(x), _mm512_extractf64x4_pd(x, 1));
+}
+
+INLINE tulle__float4 tulle__add_halves_float8(tulle__float8 x)
+{
+    return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+}
+#endif
+
 #define T float
 #define LANES 4
 #include "device/kernels/spmm/spmv_rows.h"

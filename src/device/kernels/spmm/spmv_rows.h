@@ -201,6 +201,9 @@ SOME(turn_fetched, 1, 1)
 #include "device/kernels/spmm/spmv_irregular.h"
 #include "device/kernels/spmm/spmv_offsets.h"
 #endif
+#if TULLE__REGISTER == 64
+#include "device/kernels/spmm/spmv_masked.h"
+#endif
 
 /* Rows begin .. end - 1 of a turn, by one pair. */
 static void NAME(one_pair)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
@@ -224,7 +227,13 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
         return;
     }
 #endif
-    if (rows->npairs == 1 && !rows->irregular) {
+#if TULLE__REGISTER == 64
+    if (rows->npairs == 1 && rows->irregular && !rows->pair->fetch_end) {
+        NAME(masked_sums)(rows);
+        return;
+    }
+#endif
+    if (rows->npairs == 1) {
 #if SELECTS
         if (!rows->pair->fetch_end) {
             static void (*const sums[2][2])(const tulle__spmm_rows *, int64_t, int64_t) = {
