@@ -158,7 +158,7 @@ TULLE_API tulle_status tulle_spectrum_execute(
  *
  * options: count is X's columns, if 0; block is the columns that are iterated, the wanted ones and some more, up to
  * 64 (0: count + max(2, count / 4)), so that a value of up to that many copies is found as often as it occurs;
- * max_passes are steps; basis, passes and nearest are refused. value, residual, X and report as in
+ * max_passes are steps; basis, passes, nearest and chebyshev are refused. value, residual, X and report as in
  * tulle_spectrum_execute: X^T S X = I, and residual ||A x - theta S x||, which has converged at max(tolerance
  * |theta|, 100 epsilon ||S^-1 A||) ||S x||, the norm by the values of projections. report->restarts and probes are 0.
  * TULLE_ERR_CONVERGENCE, with results, as there; TULLE_ERR_ARG where S is not positive definite on the vectors of the

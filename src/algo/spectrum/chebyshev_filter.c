@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/spectrum/chebyshev.h"
-
 #include <math.h>
 
 #include "algo/spectrum/spectrum_plan.h"
