@@ -237,7 +237,7 @@ void bind_spectrum(nb::module_ &m)
 {
     m.def("eigenpairs", &eigenpairs);
     m.def("pencil_pairs", &pencil_pairs, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
     m.def("lobpcg", &lobpcg, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
     m.def("triplets", &triplets, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg());
