@@ -164,8 +164,9 @@ static tulle_status pairs_of(
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
-    struct run *run = arg;
+    const struct run *run = arg;
     tulle_status status = TULLE_OK;
+    int64_t filtered = 0;
     struct system *s = malloc(sizeof *s);
     int64_t *ptr = malloc((MOST + 1) * sizeof *ptr);
     int *col = malloc(3 * MOST * sizeof *col);
@@ -181,7 +182,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
             judge(s, number, number + s->count, &report, text, sizeof text);
         else
             snprintf(text, sizeof text, "%s", tulle_error_message());
-        if (tulle_comm_rank(comm) == 0) run->solved += report.degree > 0;
+        filtered += report.degree > 0;
         if (*text)
             status = tulle__fail(TULLE_ERR_CHECK,
                 "case %d: %s, %d rows of %d, shift %g, %s, %d of %s, block %d, basis %d, degree %d: %s (%d passes, %d "
@@ -190,6 +191,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
                 tulle_spectrum_end_name(s->end), s->block, s->basis, s->degree, text, (int)report.passes,
                 (int)report.restarts, report.degree);
     }
+    if (status == TULLE_OK && run->cases > 9 && 5 * filtered < run->cases)
+        status = tulle__fail(TULLE_ERR_CHECK, "%d of %d by a filter", (int)filtered, (int)run->cases);
     free(number);
     free(val);
     free(col);
@@ -201,7 +204,6 @@ static tulle_status body(tulle_comm *comm, void *arg)
 int main(int argc, char **argv)
 {
     struct run run;
-    if (run_drawn(argc, argv, 1, body, "eigenpairs by a filter are those that the matrices have", &run))
-        ok(5 * run.solved >= run.cases, "%d of %d by a filter", (int)run.solved, (int)run.cases);
+    run_drawn(argc, argv, 1, body, "eigenpairs by a filter are those that the matrices have", &run);
     return tap_done();
 }
