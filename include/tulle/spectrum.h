@@ -72,6 +72,13 @@ typedef struct tulle_spectrum_options {
     bool nearest; /* tulle_spectrum_of_mat: the values nearest to sigma, the nearest first; `end` is MAGNITUDE */
     double sigma;
     bool guess; /* tulle_lobpcg: X holds first vectors */
+    /*
+     * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
+     * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
+     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none. max_passes 0: 10000
+     */
+    bool chebyshev;
+    int degree;
 } tulle_spectrum_options;
 
 typedef struct tulle_spectrum_report {
@@ -87,6 +94,7 @@ typedef struct tulle_spectrum_report {
     double orthogonality;                   /* the largest element of |X^T X - I| */
     double seconds;                         /* the slowest PE; the following are parts of it */
     tulle_imbalance product, dots, vectors; /* A; inner products, with waits for other PEs; other work on vectors */
+    int degree;                             /* of the filter; 0: there was none */
 } tulle_spectrum_report;
 
 typedef struct tulle_spectrum tulle_spectrum;
@@ -123,6 +131,12 @@ TULLE_API void tulle_spectrum_free(tulle_spectrum *plan); /* collective; NULL is
 TULLE_API size_t tulle_spectrum_memory(
     const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx rows, tulle_type type, int pes);
 
+/*
+ * Not collective: true where `chebyshev` was measured to be over 10 % faster than the ordinary method, for a matrix in
+ * memory of n rows and so many entries: many pairs at an end, and few entries a row. false for invalid arguments.
+ */
+TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries);
+
 /* Not collective: the number of pairs of a plan. */
 TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);
 
@@ -144,7 +158,7 @@ TULLE_API tulle_status tulle_spectrum_execute(
  *
  * options: count is X's columns, if 0; block is the columns that are iterated, the wanted ones and some more, up to
  * 64 (0: count + max(2, count / 4)), so that a value of up to that many copies is found as often as it occurs;
- * max_passes are steps; basis, passes and nearest are refused. value, residual, X and report as in
+ * max_passes are steps; basis, passes, nearest and chebyshev are refused. value, residual, X and report as in
  * tulle_spectrum_execute: X^T S X = I, and residual ||A x - theta S x||, which has converged at max(tolerance
  * |theta|, 100 epsilon ||S^-1 A||) ||S x||, the norm by the values of projections. report->restarts and probes are 0.
  * TULLE_ERR_CONVERGENCE, with results, as there; TULLE_ERR_ARG where S is not positive definite on the vectors of the

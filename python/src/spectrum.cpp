@@ -41,6 +41,7 @@ void describe(nb::dict &d, const tulle_spectrum_report &r)
     d["converged"] = r.converged;
     d["block"] = r.block;
     d["basis"] = r.basis;
+    d["degree"] = r.degree;
     d["norm"] = r.norm;
     d["residual"] = r.residual;
     d["seconds"] = r.seconds;
@@ -60,15 +61,23 @@ template <class Options> Options options_of(const Figures &f)
     return o;
 }
 
+/* True for a method by a Chebyshev filter: asked for, or faster for a matrix of so many entries; 0: unknown. */
+bool filtered(const std::string &method, const tulle_spectrum_options &options, int64_t n, double entries)
+{
+    return method == "chebyshev" ||
+           (method == "auto" && entries > 0 && tulle_spectrum_filter_pays(&options, n, entries));
+}
+
 /* (values, residuals, vectors or None, report); rows: those of this process. */
 nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool single, const std::string &end,
-    const Figures &figures, bool vectors, int64_t first, int64_t rows)
+    const Figures &figures, const std::string &method, double entries, bool vectors, int64_t first, int64_t rows)
 {
     const tulle_type type = single ? TULLE_F32 : TULLE_F64;
     Applied A(*team, given, n, type);
     auto options = options_of<tulle_spectrum_options>(figures);
     tulle_status status = tulle_spectrum_end_parse(end.c_str(), &options.end);
     if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
+    options.chebyshev = filtered(method, options, n, entries);
     std::vector<double> value((size_t)options.count), residual((size_t)options.count);
     tulle_spectrum_report report = {};
     tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0, first, rows);
@@ -99,9 +108,11 @@ nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool sing
 
 /* The same for H x = theta S x, S may be nullptr; nearest: the values nearest to sigma. */
 nb::tuple pencil_pairs(const TeamRef &team, const MatRef &H, const MatRef &S, const std::string &end,
-    const Figures &figures, bool nearest, double sigma, bool vectors, int64_t first, int64_t rows)
+    const Figures &figures, const std::string &method, bool nearest, double sigma, bool vectors, int64_t first,
+    int64_t rows)
 {
     auto options = options_of<tulle_spectrum_options>(figures);
+    options.chebyshev = method == "chebyshev";
     options.nearest = nearest;
     options.sigma = sigma;
     tulle_status status = tulle_spectrum_end_parse(end.c_str(), &options.end);
@@ -226,7 +237,7 @@ void bind_spectrum(nb::module_ &m)
 {
     m.def("eigenpairs", &eigenpairs);
     m.def("pencil_pairs", &pencil_pairs, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
     m.def("lobpcg", &lobpcg, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
     m.def("triplets", &triplets, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg());

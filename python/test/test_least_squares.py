@@ -36,6 +36,29 @@ def test_as_scipy(ours, theirs, shape, damp):
     np.testing.assert_allclose(got[-2 if ours is tulle.lsqr else -1], np.linalg.norm(x), rtol=1e-10)
 
 
+SPECIAL = {"zero": sp.csr_matrix((30, 20)), "rank 1": sp.csr_matrix(np.outer(np.arange(1.0, 31), np.ones(12))),
+           "double columns": sp.hstack([tall(80, 20), tall(80, 20)]).tocsr(), "row": tall(1, 50), "column": tall(50, 1),
+           "empty part": sp.block_diag([tall(20, 10), sp.csr_matrix((5, 5))]).tocsr(), "orthogonal": sp.eye(20, 10).tocsr(),
+           "scaled": sp.csr_matrix(tall(100, 30) @ sp.diags(np.logspace(0, -3, 30)))}
+
+
+@pytest.mark.parametrize("ours, theirs", BOTH)
+@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.parametrize("guessed", [False, True])
+def test_special_as_scipy(ours, theirs, name, guessed):
+    A, draw = SPECIAL[name], np.random.default_rng(3)
+    start = draw.standard_normal(A.shape[1]) if guessed else None
+    for b in (draw.standard_normal(A.shape[0]), A @ np.ones(A.shape[1])):
+        for damp in (0.0, 0.5):
+            got = ours(A, b, damp, 1e-12, 1e-12, x0=start)
+            want = theirs(A, b, damp, 1e-13, 1e-13, 0, 4000, x0=None if start is None else start.copy())
+            if b.any() or start is None:  # scipy's stay at x0 where b is 0
+                np.testing.assert_allclose(got[0], want[0], atol=1e-5 * max(1, np.linalg.norm(want[0])))
+            if name == "zero":
+                assert got[1] == 0
+            np.testing.assert_allclose(got[-2 if ours is tulle.lsqr else -1], np.linalg.norm(got[0]), rtol=1e-10)
+
+
 @pytest.mark.parametrize("ours, theirs", BOTH)
 def test_columns_guesses_and_types(ours, theirs):
     A = tall(dtype=np.float32)

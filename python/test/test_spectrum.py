@@ -38,8 +38,25 @@ def test_eigsh(which, form):
     assert np.array_equal(tulle.eigsh(made, 5, which=which, return_eigenvectors=False), w)
 
 
+@pytest.mark.parametrize("which", ["SA", "LA"])
+def test_eigsh_of_many_pairs(which):
+    T = sp.diags([2.0, -1, -1], [0, 1, -1], shape=(40, 40))
+    A = sp.csr_matrix(sp.kron(T, sp.eye(40)) + sp.kron(sp.eye(40), T))
+    full = np.sort(np.add.outer(*2 * [2 - 2 * np.cos(np.pi * np.arange(1, 41) / 41)]).ravel())
+    for method, filtered in (("auto", True), ("chebyshev", True), ("lanczos", False)):
+        w, v = tulle.eigsh(A, 60, which=which, method=method)
+        assert (tulle.report()["degree"] > 0) == filtered
+        assert np.allclose(w, full[:60] if which == "SA" else full[-60:], rtol=1e-9)
+        assert np.allclose(A @ v, v * w, atol=1e-7) and np.allclose(v.T @ v, np.eye(60), atol=1e-12)
+
+
 def test_eigsh_refusals():
     A = symmetric(20)
+    for how in ({"sigma": 0.0}, {"which": "BE"}):
+        with pytest.raises(tulle.UnsupportedError, match="chebyshev"):
+            tulle.eigsh(A, method="chebyshev", **how)
+    with pytest.raises(ValueError, match="method"):
+        tulle.eigsh(A, method="arpack")
     for how in ({"sigma": 0.0, "which": "SA"}, {"v0": np.ones(20)}):
         with pytest.raises(tulle.UnsupportedError):
             tulle.eigsh(A, **how)

@@ -117,7 +117,7 @@ def lsmr(
 def eigsh(
     A: _Operator, k: int = 6, M: _Matrix | None = None, sigma: float | None = None, which: str = "LM", v0: None = None,
     ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True, *,
-    block: int | None = None, seed: int = 1,
+    block: int | None = None, seed: int = 1, method: str = "auto",
 ) -> Any: ...
 def lobpcg(
     A: _Operator, X: _Array, B: _Matrix | None = None, M: _Operator | None = None, Y: None = None,

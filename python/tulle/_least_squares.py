@@ -71,6 +71,8 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
             None if callback is None else lambda *figures: callback(Step(*figures)))
         if around:
             x += start
+            for report, column in zip(reports, x.T):
+                report["solution"] = float(np.linalg.norm(column.astype(np.float64)))
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
     history = {"history": reports[0].pop("history")} if reports else {}
@@ -85,7 +87,9 @@ def _results(reports, vector, figures):
 
 
 def _code(report):
-    return 0 if report["norm"] == 0 else _CODES.get(report["stop"], 6)
+    """scipy's istop; 0 where there is nothing to do: b is 0, or A^T b, or x0 solves it."""
+    done = report["norm"] == 0 or (report["converged"] and report["iterations"] == 0)
+    return 0 if done else _CODES.get(report["stop"], 6)
 
 
 def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=False, calc_var=False, x0=None, *,
@@ -93,8 +97,9 @@ def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSQR, as scipy's lsqr: a tuple of ten.
 
     (x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var): istop is 1 where ||r|| <= btol ||b||, 2 where
-    ||A^T r|| <= atol ||A|| ||r||, 7 after iter_lim iterations (10000), 6 where rounding prevents both, 0 where b is 0.
-    atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names the cause.
+    ||A^T r|| <= atol ||A|| ||r||, 7 after iter_lim iterations (10000), 6 where rounding prevents both, 0 where 0 or x0
+    solves it at once. xnorm is ||x||, also with x0. atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names
+    the cause.
 
     A: a sparse matrix of any shape, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once an iteration and
     is never in memory as a whole. b may have several columns, which share these reads; figures are arrays then. With

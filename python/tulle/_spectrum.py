@@ -14,6 +14,7 @@ from ._values import at_least_0, common_type, path_of, real, whole
 from ._words import arguments
 
 _ENDS = ("LM", "LA", "SA", "BE")
+_METHODS = ("auto", "lanczos", "chebyshev")
 
 
 def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
@@ -34,7 +35,7 @@ def _sparse(name, A, dtype):
     return _core.mat(current(), a.array), a
 
 
-def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, vectors):
+def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, method, vectors):
     """What _core gives for A x = w M x, with the type."""
     if sigma is not None and which != "LM":
         raise UnsupportedError(f"with sigma the values nearest to it are found: which is 'LM' then, not {which!r}")
@@ -46,20 +47,21 @@ def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, vectors):
     figures = _figures(k, a.shape[0], "pairs of A", tol, None, block, ncv, maxiter, seed)
     first, rows = (0, 0) if current().size == 1 else (a.first, a.rows)
     with arguments(H="A", S="M"):
-        return (*_core.pencil_pairs(current(), H, S, which, figures, sigma is not None, float(sigma or 0), vectors,
-                                    first, rows), a.dtype)
+        return (*_core.pencil_pairs(current(), H, S, which, figures, method, sigma is not None, float(sigma or 0),
+                                    vectors, first, rows), a.dtype)
 
 
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, *,
-          block=None, seed=1):
+          block=None, seed=1, method="auto"):
     """k eigenvalues w, ascending, and orthonormal eigenvectors v in columns of a symmetric A, as scipy's eigsh.
 
     which: "LM", the largest in magnitude, "LA", "SA", or "BE", from both ends by turns. A: sparse, dense, a Stream, or
     an operator with matvec. sigma: the values nearest to it (which is "LM"), by direct factors of A - sigma I. M: a
     sparse, symmetric positive definite matrix, for A v = w M v with v^T M v = 1; it is factorised. A and M are sparse
     where there is one of these. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
-    vectors of the basis. block: of a product with A, 4 unless given. maxiter: products with a block, 1000 unless given;
-    NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
+    vectors of the basis. block: of a product with A, 4 unless given. method: "lanczos"; "chebyshev", for many pairs of
+    "SA" or "LA": by a polynomial of A, with several products for a vector of the basis; "auto": the faster one of these
+    for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000; NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
     residuals and orthogonality.
     """
     if v0 is not None:
@@ -68,10 +70,14 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
         raise UnsupportedError("which 'SM' is not supported: sigma=0 finds the values nearest to 0")
     if which not in _ENDS:
         raise ValueError(f"which is {which!r}, not one of {', '.join(_ENDS)}")
+    if method not in _METHODS:
+        raise ValueError(f"method is {method!r}, not one of {', '.join(_METHODS)}")
+    if method == "chebyshev" and (sigma is not None or which not in ("SA", "LA")):
+        raise UnsupportedError("chebyshev finds the smallest (SA) or the largest (LA) pairs, without sigma")
     with home_of(A=A, M=M):
         if sigma is not None or M is not None:
             values, residuals, vectors, report, dtype = _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed,
-                                                                bool(return_eigenvectors))
+                                                                method, bool(return_eigenvectors))
         else:
             operator, shape, rows, dtype = _operand("A", A, None if _fixed(A) else common_type(A=A))
             if shape[0] != shape[1]:
@@ -79,8 +85,10 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
             n = shape[0]
             figures = _figures(k, n, "pairs of A", tol, None, block, ncv, maxiter, seed)
             first, count = (0, 0) if rows is None or current().size == 1 else (part(rows)[1], rows)
+            entries = 0 if _fixed(A) or ncv is not None else getattr(A, "nnz", 0)
             values, residuals, vectors, report = _core.eigenpairs(
-                current(), operator, n, dtype == np.float32, which, figures, bool(return_eigenvectors), first, count)
+                current(), operator, n, dtype == np.float32, which, figures, method, float(entries),
+                bool(return_eigenvectors), first, count)
     order = np.argsort(values, kind="stable")
     keep("eigsh", {**report, "residuals": np.asarray(residuals)[order].tolist()})
     w = np.asarray(values)[order].astype(dtype)

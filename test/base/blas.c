@@ -30,7 +30,7 @@ static const char *asked(const char *program, const char *variable)
 int main(int argc, char **argv)
 {
     if (argc > 1) return printf("%s\n", tulle__blas_advice() ? tulle__blas_advice() : "none") < 0;
-    tulle_status (*volatile multiply)(tulle__pool *, const tulle__gemm_task *) = tulle__dense_gemm;
+    tulle_status (*volatile multiply)(tulle__gemm_tiles, tulle__pool *, const tulle__gemm_task *) = tulle__dense_gemm;
     ok(multiply != NULL, "a product of this program, which brings the BLAS into it");
     const char *given = getenv("OPENBLAS_CORETYPE");
     ok(given || !tulle__blas_advice(), "no better kernels than those that were chosen");

@@ -5,7 +5,7 @@
 
 #include "matrix_calls.h"
 
-/* text: the end of the spectrum */
+/* text: the end of the spectrum; LA: by a filter */
 static tulle_status eigenpairs(struct fixture *f, const char *text)
 {
     tulle_mat *A = NULL, *X = NULL;
@@ -15,6 +15,8 @@ static tulle_status eigenpairs(struct fixture *f, const char *text)
     tulle_spectrum_options options = {.count = 2, .block = 1, .basis = 6};
     double value[2];
     const tulle_layout_spec spec = {.m = M, .n = 2, .tile_rows = 1, .tile_cols = 1};
+    options.size = sizeof options;
+    options.chebyshev = strcmp(text, "LA") == 0;
     tulle_status status = tulle_spectrum_end_parse(text, &options.end);
     if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
     status = tulle_comm_agree(f->comm, status);

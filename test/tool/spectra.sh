@@ -8,6 +8,11 @@ largest=7.8379718 # of stencil2d:n=10: 4 + 4 cos(pi / 11)
 expect 0 " $largest" eig stencil2d:n=10 -k 3 -w LA --pes 2
 expect 0 "\"which\":\"BE\".*\"converged\":4,\"values\":\[$largest" eig stencil2d:n=10 -k 4 -w BE --json
 expect 0 '"count":2,' eig stencil2d:nx=2,ny=1 --json
+expect 0 '"method":"chebyshev","degree":[1-9].*"converged":30,"values":\[0.02052' eig stencil2d:n=30 -k 30 -w SA --json --pes 3
+expect 0 '"method":"lanczos","which".*"converged":30,' eig stencil2d:n=30 -k 30 -w SA -m lanczos --json
+expect 0 'filter of degree 4: ' eig stencil2d:n=30 -k 20 -w LA -m chebyshev --degree 4 --device cpu
+expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 9 -w SA -m chebyshev --pes 2
+expect 2 'smallest (SA) or the largest (LA) pairs, not LM' eig stencil2d:n=10 -m chebyshev
 expect 2 'more than the 2 rows' eig stencil2d:nx=2,ny=1 -k 3
 expect 2 'is not symmetric' eig "$data/arc130.mtx.gz"
 expect 2 'of a square matrix' eig "$data/ash219.mtx.gz"

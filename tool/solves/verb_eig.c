@@ -194,7 +194,8 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     if (p->options->noperands > 1) fprintf(out, ",\"S\":");
     if (p->options->noperands > 1) json_text(p->options->operand[1], out);
     if (p->spectrum.nearest) json_printf(out, ",\"sigma\":%.17g", p->spectrum.sigma);
-    fprintf(out, ",\"method\":\"%s\"", p->lobpcg ? "lobpcg" : "lanczos");
+    fprintf(out, ",\"method\":\"%s\"", p->lobpcg ? "lobpcg" : p->spectrum.chebyshev ? "chebyshev" : "lanczos");
+    if (p->spectrum.chebyshev) fprintf(out, ",\"degree\":%d", r->degree);
     if (p->lobpcg) fprintf(out, ",\"precond\":\"%s\"", tulle_precond_kind_name(p->precond));
     fprintf(out, ",\"which\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64,
         tulle_spectrum_end_name(p->spectrum.end), tulle_team_size(team), tulle_team_threads(team),
@@ -231,6 +232,7 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
         "%" PRId64 " passes of up to %d directions, %" PRId64 " of them to look for what was missed; a basis of "
         "%d, %" PRId64 " %s\n",
         r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
+    if (r->degree) fprintf(out, "a Chebyshev filter of degree %d: so many passes for a direction\n", r->degree);
     fprintf(out, "%.4g s: products %.3g, inner products %.3g, other vectors %.3g; |X^T X - I| at most %.2g\n",
         r->seconds, r->product.mean, r->dots.mean, r->vectors.mean, r->orthogonality);
     fprintf(out, p->options->noperands > 1 ? "  pair                   value ||A x - value S x||\n"
@@ -240,13 +242,26 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
 
 /* ---- options ---- */
 
+/* The filter, where it is asked for or faster, by the header of the matrix. */
+static void choose_filter(struct pairs *p, const struct options *o, const tulle_operand_shape *shape)
+{
+    const char *method = options_word(o, "method", "auto");
+    const double stored = (double)shape->stored * (shape->symmetric ? 2 : 1);
+    p->spectrum.size = sizeof p->spectrum;
+    p->spectrum.degree = (int)options_int(o, "degree", 0);
+    p->spectrum.chebyshev =
+        strcmp(method, "chebyshev") == 0 ||
+        (strcmp(method, "auto") == 0 && !p->streamed && !factorised(p) && shape->stored >= 0 &&
+            !options_flag(o, "basis") && tulle_spectrum_filter_pays(&p->spectrum, shape->m, stored));
+}
+
 /* --method, --precond, --sigma and what they do not go with. */
 static tulle_status read_method(struct pairs *p)
 {
     const struct options *o = p->options;
     tulle_spectrum_options *s = &p->spectrum;
     tulle_status status = TULLE_OK;
-    p->lobpcg = strcmp(options_word(o, "method", "lanczos"), "lobpcg") == 0;
+    p->lobpcg = strcmp(options_word(o, "method", "auto"), "lobpcg") == 0;
     status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &p->precond, &p->preconditioning);
     if (status == TULLE_OK && options_flag(o, "sigma"))
         status = tulle_parse_real(options_word(o, "sigma", ""), "--sigma", -1e300, 1e300, &s->sigma);
@@ -273,7 +288,7 @@ static tulle_status read_options(struct pairs *p)
 {
     const struct options *o = p->options;
     tulle_spectrum_options *s = &p->spectrum;
-    const int lobpcg = strcmp(options_word(o, "method", "lanczos"), "lobpcg") == 0;
+    const int lobpcg = strcmp(options_word(o, "method", "auto"), "lobpcg") == 0;
     tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", lobpcg ? "SA" : "LM"), &s->end);
     if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
     p->streamed = streaming_asked(o, &p->streaming);
@@ -283,7 +298,7 @@ static tulle_status read_options(struct pairs *p)
     s->count = (int)options_int(o, "count", 6);
     s->block = (int)options_int(o, "block", lobpcg ? 0 : 4);
     s->basis = (int)options_int(o, "basis", 0);
-    s->max_passes = options_int(o, "max-passes", 1000);
+    s->max_passes = options_int(o, "max-passes", lobpcg ? 1000 : 0);
     s->seed = (uint64_t)options_int(o, "seed", 1);
     if (line_wanted(o)) {
         s->watch = course;
@@ -309,6 +324,7 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
         return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
             shape->m, plural(shape->m, "row", "rows"), p->options->operand[0]);
     if (p->spectrum.block > shape->m) p->spectrum.block = (int)shape->m;
+    choose_filter(p, p->options, shape);
     return TULLE_OK;
 }
 
@@ -383,10 +399,12 @@ static const struct option options[] = {{.name = "count",
     {.name = "method",
         .letter = 'm',
         .kind = KIND_CHOICE,
-        .argument = "lanczos|lobpcg",
-        .fallback = "lanczos",
-        .text = "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; lobpcg: with a "
-                "preconditioner and without factors, for SA, its default, or LA"},
+        .argument = "auto|lanczos|chebyshev|lobpcg",
+        .fallback = "auto",
+        .text =
+            "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; chebyshev: that of a "
+            "polynomial of the matrix, for many pairs of SA or LA; auto: the faster one of these, in memory; lobpcg: "
+            "with a preconditioner and without factors, for SA, its default, or LA"},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",
@@ -397,10 +415,18 @@ static const struct option options[] = {{.name = "count",
         .argument = "X",
         .fallback = "1e-8; 1e-4 for f32",
         .text = "a pair has converged when ||A x - value x|| <= X |value|, or 100 roundings of the largest |value|"},
+    {.name = "degree",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "D",
+        .fallback = "by bounds of the spectrum",
+        .low = 2,
+        .high = 1000,
+        .text = "of chebyshev's polynomial: passes for a direction of the basis"},
     {.name = "max-passes",
         .kind = KIND_INT,
         .argument = "N",
-        .fallback = "1000",
+        .fallback = "1000; chebyshev: 10000",
         .low = 1,
         .high = INT32_MAX,
         .text = "products of the matrix with a block of directions; lobpcg: steps"},

@@ -43,6 +43,7 @@ static double limit_of_inverse(const tulle_spectrum *s, double mu)
 
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 {
+    if (s->filter.on) return tulle__chebyshev_limit(s, theta);
     if (s->pencil && s->pencil->nearest) return limit_of_inverse(s, theta);
     const double rounding = tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
     return fmax(s->options.tolerance * fabs(theta) * (s->pencil ? s->pencil->strictness : 1), 100 * rounding);
@@ -96,7 +97,7 @@ static void judge(tulle_spectrum *s, int coupled)
     for (int i = 0; i < s->options.count && i < s->solved; i++) {
         const double residual = residual_of(s, i, coupled);
         /* a quarter of the limit: the true residual has its rounding, and those of pairs that a probe mixes add up */
-        const double over = 4 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
+        const double over = residual == 0 ? 0 : 4 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
         s->converged += over <= 1;
         s->worst = fmax(s->worst, s->norm > 0 ? over : 0);
     }
@@ -184,7 +185,7 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
         memcpy(W.val, Q.val, (size_t)s->basis.multi.space.rows * (size_t)width * tulle_type_size(s->A->type));
     else
         tulle__basis_extract(&s->basis, at, width, &W);
-    tulle_status status = tulle__spectrum_pass(s, s->bound, width);
+    tulle_status status = s->filter.on ? tulle__chebyshev_pass(s, width) : tulle__spectrum_pass(s, s->bound, width);
     if (status == TULLE_OK && s->passes == 1) status = tulle__basis_check_range(&s->basis, &Q);
     if (status == TULLE_OK)
         status = tulle__basis_orthonormalise(
@@ -376,7 +377,7 @@ static double compare(const tulle_spectrum *s, int first, int coupled, bool *fou
 static tulle_status probe(tulle_spectrum *s, bool *found, int *next)
 {
     int width = 0, first = 0; /* columns of the random block, if V has it still */
-    const int least = DIRECTIONS / s->options.block + SOME;
+    const int least = (DIRECTIONS / s->options.block + SOME) * (s->filter.on ? s->filter.degree : 1);
     const int64_t begun = s->passes, steps = begun / PART > least ? begun / PART : least;
     *found = false;
     for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
@@ -420,30 +421,88 @@ static tulle_status finish(tulle_spectrum *s)
     return status;
 }
 
+/* Room for Q, *next columns of it in `out`, which becomes the last block, or for random directions where there is none.
+ * Collective, agreed.
+ */
+static tulle_status advance(tulle_spectrum *s, int next, int *width)
+{
+    const tulle_gidx left = s->A->n - s->basis.columns;
+    const int more = next ? next : left < s->options.block ? (int)left : s->options.block;
+    if (s->basis.columns + more > s->most) TULLE_CALL(restart(s, kept(s)));
+    if (!next) return begin_again(s, width);
+    append(s, next);
+    *width = next;
+    return TULLE_OK;
+}
+
+/* From a last block of `width` columns. Collective, agreed. */
+static tulle_status go_on(tulle_spectrum *s, int width)
+{
+    int next = 0;
+    for (bool done = false; !done;) {
+        TULLE_CALL(fill(s, width, INT64_MAX, &next));
+        const bool whole = s->basis.columns == s->A->n;
+        bool found = true;
+        if (!whole && !s->options.passes && all_converged(s)) TULLE_CALL(probe(s, &found, &next));
+        done = whole || !found || s->passes >= s->options.max_passes || tulle__chebyshev_misses(s);
+        /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
+        if (!done) TULLE_CALL(advance(s, next, &width));
+    }
+    return finish(s);
+}
+
 tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
 {
-    int width = 0, next = 0;
-    bool done = false;
-    tulle_status status = begin_again(s, &width);
-    while (!done && status == TULLE_OK) {
-        status = fill(s, width, INT64_MAX, &next);
-        if (status != TULLE_OK) break;
-        bool whole = s->basis.columns == s->A->n;
-        bool found = true;
-        if (!whole && !s->options.passes && all_converged(s)) status = probe(s, &found, &next);
-        done = whole || !found || s->passes >= s->options.max_passes;
-        if (done || status != TULLE_OK) break;
-        /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
-        if (next == 0) {
-            const tulle_gidx left = s->A->n - s->basis.columns;
-            if (s->basis.columns + (left < s->options.block ? (int)left : s->options.block) > s->most)
-                status = restart(s, kept(s));
-            if (status == TULLE_OK) status = begin_again(s, &width);
-            continue;
-        }
-        if (s->basis.columns + next > s->most) status = restart(s, kept(s));
-        if (status == TULLE_OK) append(s, next);
-        width = next;
+    int width = 0;
+    TULLE_CALL(begin_again(s, &width));
+    return go_on(s, width);
+}
+
+/* ---- beside a filter ---- */
+
+void tulle__spectrum_clear(tulle_spectrum *s)
+{
+    s->norm = s->worst = 0;
+    s->basis.columns = s->solved = s->converged = s->locked = 0;
+    s->restarts = 0;
+    memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);
+}
+
+tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, int *width, int *next, double *rest)
+{
+    const int passes = s->options.passes;
+    s->options.passes = (int)steps; /* whatever has converged */
+    tulle_status status = begin_again(s, width);
+    if (status == TULLE_OK) status = fill(s, *width, steps, next);
+    s->options.passes = passes;
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < s->solved; i++)
+        if (s->order[i] == (low ? 0 : s->solved - 1)) *rest = residual_of(s, i, *next);
+    return TULLE_OK;
+}
+
+tulle_status tulle__spectrum_resume(tulle_spectrum *s, int next)
+{
+    int width = 0;
+    TULLE_CALL(advance(s, next, &width));
+    return go_on(s, width);
+}
+
+tulle_status tulle__spectrum_rayleigh(tulle_spectrum *s)
+{
+    const int n = s->basis.columns = s->found, width = s->options.block, ld = s->basis.capacity;
+    for (int at = 0; at < n; at += width) {
+        const int some = n - at < width ? n - at : width;
+        const tulle__block_of_columns x = {s->in.val, width, some}, y = {s->out.val, width, some};
+        tulle__basis_extract(&s->basis, at, some, &x);
+        TULLE_CALL(tulle__spectrum_pass(s, s->bound, some));
+        TULLE_CALL(tulle__basis_project(&s->basis, &y));
+        for (int c = 0; c < some; c++)
+            for (int r = 0; r < n; r++) s->T[(int64_t)(at + c) * ld + r] = s->basis.h[r][c];
     }
-    return status == TULLE_OK ? finish(s) : status;
+    for (int c = 0; c < n; c++)
+        for (int r = 0; r < c; r++) s->T[(int64_t)r * ld + c] = s->T[(int64_t)c * ld + r];
+    s->width = 0;
+    TULLE_CALL(project(s, 0));
+    return finish(s);
 }

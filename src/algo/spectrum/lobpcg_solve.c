@@ -89,11 +89,12 @@ static tulle_status check(const tulle_operator *A, const tulle_mat *S, const tul
     if (o->end != TULLE_SPECTRUM_SMALLEST && o->end != TULLE_SPECTRUM_LARGEST)
         return tulle__fail(TULLE_ERR_ARG, "lobpcg finds the smallest (SA) or the largest (LA) pairs, not %s",
             tulle_spectrum_end_name(o->end));
-    if (o->nearest || o->passes || o->basis)
+    if (o->nearest || o->passes || o->basis || o->chebyshev)
         return tulle__fail(TULLE_ERR_ARG, "lobpcg does not read %s",
-            o->nearest  ? "nearest"
-            : o->passes ? "passes"
-                        : "basis");
+            o->nearest     ? "nearest"
+            : o->passes    ? "passes"
+            : o->chebyshev ? "chebyshev"
+                           : "basis");
     for (int i = 0; i < 2; i++)
         if (operators[i] && operators[i]->cols && operators[i]->cols < o->block)
             return tulle__fail(TULLE_ERR_ARG, "an operator takes %" PRId64 " columns, but a block has %d",

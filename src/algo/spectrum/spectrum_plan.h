@@ -7,6 +7,7 @@
 
 #include "algo/krylov/krylov.h"
 #include "algo/spectrum/basis.h"
+#include "algo/spectrum/chebyshev.h"
 #include "algo/spectrum/pencil.h"
 
 struct tulle_spectrum {
@@ -14,6 +15,7 @@ struct tulle_spectrum {
     tulle_comm *comm;
     tulle_operator op; /* the caller's */
     const tulle_operator *A;
+    tulle__chebyshev filter;
     bool apart;                     /* a second plan, by tulle__pencil_apart */
     tulle__pencil *pencil;          /* A is one's transformed operator; NULL: the caller's */
     tulle_spectrum_options options; /* with defaults */
@@ -61,6 +63,20 @@ double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double 
 
 /* Iterates until the first `found` columns of the basis are the wanted vectors, `wanted` their values. Agreed. */
 tulle_status tulle__spectrum_iterate(tulle_spectrum *s);
+
+/* Forgets the basis and what is known by it, but not the passes. Local. */
+void tulle__spectrum_clear(tulle_spectrum *s);
+
+/*
+ * Steps from random directions, *width of them, decomposed, whatever has converged. *rest: the residual of the smallest
+ * value, low, or the largest. *next: columns of the next block, from which tulle__spectrum_resume goes on as
+ * tulle__spectrum_iterate. Collective, agreed.
+ */
+tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, int *width, int *next, double *rest);
+tulle_status tulle__spectrum_resume(tulle_spectrum *s, int next);
+
+/* The pairs of A in the span of the `found` first columns of the basis take their place. Collective, agreed. */
+tulle_status tulle__spectrum_rayleigh(tulle_spectrum *s);
 
 /* A pass: out = A in, `columns` of which count. Collective, agreed. */
 tulle_status tulle__spectrum_pass(tulle_spectrum *s, void *bound, int columns);

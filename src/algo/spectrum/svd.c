@@ -84,7 +84,7 @@ size_t tulle_svd_memory(const tulle_svd_options *options, tulle_gidx m, tulle_gi
     const size_t width = (size_t)last_width(&o), block = (size_t)(n + 1) * width,
                  padded = ((size_t)own.count + width - 1) / width * width;
     return spectrum + block * (sizeof(double) + (SLICES + 3) * size) + 3 * (size_t)n * sizeof(double) +
-           (size_t)(m / pes + 1) * (padded + width) * size + PIECES;
+           (size_t)(m / pes + 1) * (padded + TULLE__SVD_DIRECTIONS) * size + PIECES;
 }
 
 /* The outcome is the same on all PEs. */

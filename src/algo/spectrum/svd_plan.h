@@ -6,6 +6,9 @@
 #include "algo/spectrum/gram.h"
 #include "algo/spectrum/spectrum_plan.h"
 
+/* Random directions at a time that complete U. */
+enum { TULLE__SVD_DIRECTIONS = 4 };
+
 struct tulle_svd {
     tulle__owned owned;
     tulle_svd_options options; /* count: as chosen */

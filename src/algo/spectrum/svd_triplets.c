@@ -105,13 +105,13 @@ static tulle_status complete(tulle_svd *s, int count)
     tulle_status status = TULLE_OK;
     void *workspace = NULL;
     if (b->columns == count) return status;
+    const int width = b->width < TULLE__SVD_DIRECTIONS ? b->width : TULLE__SVD_DIRECTIONS;
     status =
-        tulle__alloc((size_t)s->rows.count * (size_t)b->width, tulle_type_size(s->rows.type), "directions", &workspace);
+        tulle__alloc((size_t)s->rows.count * (size_t)width, tulle_type_size(s->rows.type), "directions", &workspace);
     status = tulle_comm_agree(s->rows.comm, status);
     for (uint64_t stream = 1ull << 32; b->columns < count && status == TULLE_OK; stream++) {
         bool finite;
-        tulle__block_of_columns Q = {
-            workspace, b->width, count - b->columns < b->width ? count - b->columns : b->width};
+        tulle__block_of_columns Q = {workspace, width, count - b->columns < width ? count - b->columns : width};
         tulle__basis_random(b, s->options.seed, stream, &Q);
         status = tulle__basis_orthonormalise(b, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
         if (status == TULLE_OK) tulle__basis_append(b, &Q);
