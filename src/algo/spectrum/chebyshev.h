@@ -26,6 +26,8 @@ typedef struct tulle__chebyshev {
     double near[TULLE__CHEBYSHEV_TRIES], far; /* bounds */
     double end, half_way; /* values at the end that is wanted, and where half of the wanted ones are passed */
     double norm;          /* A's */
+    int converged;        /* most pairs that have, */
+    int64_t since;        /* and the restarts when they had */
     tulle__vector turn[2];
     void *bound[2]; /* out = A turn */
 } tulle__chebyshev;
@@ -40,8 +42,8 @@ tulle_status tulle__chebyshev_pass(struct tulle_spectrum *s, int columns);
 /* The residual of p(A) at which one of A is as small as it has to be, of p's value mu. */
 double tulle__chebyshev_limit(const struct tulle_spectrum *s, double mu);
 
-/* True if the near bound leaves too few values, which are no larger than p between the bounds. */
-bool tulle__chebyshev_misses(const struct tulle_spectrum *s);
+/* True if the near bound leaves too few values, which are no larger than p between the bounds, or no more converge. */
+bool tulle__chebyshev_misses(struct tulle_spectrum *s);
 
 /* tulle__spectrum_iterate by p(A), or without it where there are no bounds, or too narrow ones. Collective, agreed. */
 tulle_status tulle__chebyshev_iterate(struct tulle_spectrum *s);

@@ -6,8 +6,9 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* Steps that tell the bounds; restarts before a look at the near one; the degrees. */
-enum { STEPS = 40, RESTARTS = 4, LOWEST = 3, HIGHEST = 60 };
+/* Steps that tell the bounds; restarts before a look at the near one, and without a pair that converges; the degrees.
+ */
+enum { STEPS = 40, RESTARTS = 4, STALLED = 60, LOWEST = 3, HIGHEST = 60 };
 
 /* Values that the near bound leaves for each wanted one, and some; what p should be at a half of the wanted ones, and
  * at most at the end of the spectrum, where its rounding is beside the others. */
@@ -78,10 +79,22 @@ double tulle__chebyshev_limit(const tulle_spectrum *s, double mu)
     return fmax(truly * (mu - 1) / (2 * fabs(f->half)), 20 * epsilon * s->norm);
 }
 
-bool tulle__chebyshev_misses(const tulle_spectrum *s)
+/* True if no more pairs converge: the rounding of p(A) may be above what they may have, with many copies of a value. */
+static bool stalls(tulle_spectrum *s)
+{
+    tulle__chebyshev *f = &s->filter;
+    if (s->converged > f->converged) {
+        f->converged = s->converged;
+        f->since = s->restarts;
+    }
+    return s->restarts - f->since > STALLED + RESTARTS * s->options.count / s->options.block;
+}
+
+bool tulle__chebyshev_misses(tulle_spectrum *s)
 {
     const int last = s->options.count - 1;
-    return s->filter.on && s->restarts >= RESTARTS && !s->locked && s->solved > last && !(s->theta[s->order[last]] > 1);
+    if (!s->filter.on || s->locked) return false;
+    return stalls(s) || (s->restarts >= RESTARTS && s->solved > last && !(s->theta[s->order[last]] > 1));
 }
 
 /* ---- bounds ---- */
@@ -142,20 +155,38 @@ static bool bounds_wanted(const tulle_spectrum *s)
 
 /* ---- the whole ---- */
 
-/* By p(A). *done: all pairs have converged. Collective, agreed. */
+/*
+ * True if all values lie beyond the near bound. An invariant subspace may have left too few; and beyond the far bound p
+ * is large too: that becomes such a value, and a part of the spread more.
+ */
+static bool keeps_to_end(tulle_spectrum *s)
+{
+    tulle__chebyshev *f = &s->filter;
+    double least = INFINITY;
+    for (int i = 0; i < s->options.count; i++) least = fmin(least, (s->wanted[i] - f->centre) / f->half);
+    if (least < -1) f->far = f->centre + 1.05 * least * f->half;
+    return least > 1;
+}
+
+/* By p(A). *done: all pairs have converged, at the end that is wanted. Collective, agreed. */
 static tulle_status filter(tulle_spectrum *s, bool *done)
 {
     tulle__chebyshev *f = &s->filter;
     const tulle_spectrum_end end = s->options.end;
     tulle__spectrum_clear(s);
     f->on = true;
+    f->converged = 0;
+    f->since = 0;
     s->options.end = TULLE_SPECTRUM_LARGEST; /* of p */
     tulle_status status = tulle__spectrum_iterate(s);
     f->on = false;
     s->options.end = end;
     s->norm = f->norm;
     *done = status == TULLE_OK && s->converged == s->options.count;
-    return *done ? tulle__spectrum_rayleigh(s) : status;
+    if (!*done) return status;
+    TULLE_CALL(tulle__spectrum_rayleigh(s));
+    *done = keeps_to_end(s);
+    return TULLE_OK;
 }
 
 tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
