@@ -325,7 +325,7 @@ static void close_file(tulle_rows *rows)
 }
 
 static const tulle__rows_ops ops = {.pointers = pointers,
-    .workspace = buffer_bytes,
+    .workspace_bytes = buffer_bytes,
     .start = start,
     .ready = ready,
     .wait = wait,

@@ -33,7 +33,7 @@ typedef struct tulle__rows_ops {
     /* Row pointers first .. first + count - 1 of all block rows and 1, ascending from 0 to stored. */
     tulle_status (*pointers)(tulle_rows *rows, int64_t first, int64_t count, int64_t *to);
     /* Bytes of room for any read of `count` entries, a multiple of 4096. */
-    size_t (*workspace)(const tulle_rows *rows, int64_t count);
+    size_t (*workspace_bytes)(const tulle_rows *rows, int64_t count);
     void (*start)(tulle_rows *rows, tulle__rows_read *read);
     int (*ready)(tulle_rows *rows, tulle__rows_read *read); /* 1: the wait returns at once */
     tulle_status (*wait)(tulle_rows *rows, tulle__rows_read *read);

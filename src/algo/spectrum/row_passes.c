@@ -168,8 +168,8 @@ static tulle_status cut_pieces(tulle__row_passes *p)
         if (!count) TULLE_CALL(tulle__alloc_zero((size_t)p->pieces + 1, sizeof *p->cut, "pieces", &p->cut));
     }
     for (int i = 0; i < TULLE__ROW_WORKSPACES; i++) {
-        TULLE_CALL(
-            tulle__alloc(p->rows->ops->workspace(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
+        TULLE_CALL(tulle__alloc(
+            p->rows->ops->workspace_bytes(p->rows, longest) + SECTOR, 1, "rows of the matrix", &p->memory[i]));
         p->read[i].workspace = (char *)(((uintptr_t)p->memory[i] + SECTOR - 1) / SECTOR * SECTOR);
     }
     return TULLE_OK;

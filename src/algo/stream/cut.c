@@ -207,7 +207,7 @@ size_t tulle__slab_largest(const struct tulle_stream *s, size_t *staging)
     *staging = 0;
     for (int k = 0; k < s->nslabs; k++) {
         size_t bytes = tulle__slab_places(s, s->slab[k].rows, s->slab[k].entries).bytes;
-        size_t host = s->producer->ops->staging(s->producer, s->slab[k].entries);
+        size_t host = s->producer->ops->staging_bytes(s->producer, s->slab[k].entries);
         if (bytes > largest) largest = bytes;
         if (host > *staging) *staging = host;
         if (host > largest && s->device->ops->borrow) largest = host; /* the device's buffer is the staging buffer */

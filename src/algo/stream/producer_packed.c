@@ -175,7 +175,7 @@ static void drop(tulle__producer *producer)
     tulle__free(producer);
 }
 
-static const tulle__producer_ops ops = {.staging = buffer_bytes, .wait = wait, .free = drop};
+static const tulle__producer_ops ops = {.staging_bytes = buffer_bytes, .wait = wait, .free = drop};
 
 tulle_status tulle__producer_of_packed(struct tulle_stream *s, tulle__producer **out)
 {

@@ -16,7 +16,7 @@ struct rows_producer {
 static size_t buffer_bytes(const tulle__producer *producer, int64_t entries)
 {
     const tulle_rows *rows = producer->stream->rows;
-    return rows->ops->workspace(rows, entries);
+    return rows->ops->workspace_bytes(rows, entries);
 }
 
 /* In a half: the end of the columns that this PE's rows reach. */
@@ -82,7 +82,7 @@ static void drop(tulle__producer *producer)
 }
 
 static const tulle__producer_ops ops = {
-    .staging = buffer_bytes, .start = start, .ready = ready, .wait = wait, .check = check, .free = drop};
+    .staging_bytes = buffer_bytes, .start = start, .ready = ready, .wait = wait, .check = check, .free = drop};
 
 tulle_status tulle__producer_of_rows(struct tulle_stream *s, tulle__producer **out)
 {

@@ -60,7 +60,7 @@ static tulle__transfer_mode way_of(const struct tulle_stream *s, size_t host)
 static size_t buffer_bytes(const struct tulle_stream *s, int k)
 {
     const tulle__stream_slab *slab = &s->slab[k];
-    return s->mode == TULLE__MODE_DIRECT ? s->producer->ops->staging(s->producer, slab->entries)
+    return s->mode == TULLE__MODE_DIRECT ? s->producer->ops->staging_bytes(s->producer, slab->entries)
                                          : tulle__slab_places(s, slab->rows, slab->entries).bytes;
 }
 

@@ -76,7 +76,7 @@ typedef struct tulle__producer_ops {
      * Bytes of the staging buffer of a slab, a multiple of 4096; 0: slabs are read in place, and start is not
      * called.
      */
-    size_t (*staging)(const tulle__producer *producer, int64_t entries);
+    size_t (*staging_bytes)(const tulle__producer *producer, int64_t entries);
     void (*start)(tulle__producer *producer, int slot, const tulle__stream_slab *slab, char *staging);
     int (*ready)(tulle__producer *producer, int slot); /* 1: the wait returns at once; NULL: unknown */
     tulle_status (*wait)(tulle__producer *producer, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived);

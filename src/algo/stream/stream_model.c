@@ -94,7 +94,7 @@ static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size
 size_t tulle__stream_workspace(const struct tulle_stream *s)
 {
     size_t device = s->plan.capacity > s->plan.vectors ? s->plan.capacity - s->plan.vectors : 0;
-    int staged = !s->device->ops->borrow && s->producer->ops->staging(s->producer, 1) > 0,
+    int staged = !s->device->ops->borrow && s->producer->ops->staging_bytes(s->producer, 1) > 0,
         times = s->device->on_host + staged;
     size_t left = s->left / 20 * 19;
     size_t kept = s->options.reserve + (s->device->on_host ? s->plan.vectors : 0) +
@@ -144,8 +144,8 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     size_t host, capacity = tulle__stream_workspace(s);
     plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
     plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= capacity;
-    plan->in_place = !s->options.slabs && s->device->ops->borrow && s->producer->ops->staging(s->producer, 1) == 0 &&
-                     (plan->resident || !s->options.memory);
+    plan->in_place = !s->options.slabs && s->device->ops->borrow &&
+                     s->producer->ops->staging_bytes(s->producer, 1) == 0 && (plan->resident || !s->options.memory);
     plan->resident |= plan->in_place;
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;

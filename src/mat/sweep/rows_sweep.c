@@ -22,7 +22,7 @@ struct chunk {
 
 static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t count)
 {
-    size_t bytes = rows->ops->workspace(rows, count) + ALIGN;
+    size_t bytes = rows->ops->workspace_bytes(rows, count) + ALIGN;
     if (bytes > c->bytes) {
         tulle__free(c->memory);
         c->memory = NULL;
