@@ -75,7 +75,8 @@ typedef struct tulle_spectrum_options {
     /*
      * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
      * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
-     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none. max_passes 0: 10000
+     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last tenth
+     * of max_passes if pairs have not converged by then. max_passes 0: 10000
      */
     bool chebyshev;
     int degree;

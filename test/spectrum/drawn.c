@@ -35,17 +35,24 @@ static void solve(struct system *s)
     }
 }
 
+/* Few, any number, or nearly all: there the basis fills the space, and what is left of a direction is rounding. */
+static int draw_count(int n, double kind, double x)
+{
+    if (kind < .25 && n > 5) return n - (int)(x * 5);
+    return 1 + (int)(x * (kind < .5 || n < 6 ? n : 6));
+}
+
 static void draw(struct system *s, uint64_t seed, int64_t number)
 {
     seed = tulle__random_at(seed, (uint64_t)number, 1);
     s->number = number;
     s->n = 1 + (int)(unit(seed, 0, 200) * MOST);
     s->kind = (int)(number % KINDS);
-    s->type = unit(seed, 1, 200) < .25 ? TULLE_F32 : TULLE_F64;
+    s->type = unit(seed, 1, 200) < .4 ? TULLE_F32 : TULLE_F64;
     s->end = (tulle_spectrum_end)(unit(seed, 2, 200) * TULLE_SPECTRUM_END_COUNT);
-    s->count = 1 + (int)(unit(seed, 3, 200) * (number % 3 ? s->n < 6 ? s->n : 6 : s->n));
+    s->count = draw_count(s->n, unit(seed, 6, 200), unit(seed, 3, 200));
     s->block = 1 + (int)(unit(seed, 4, 200) * 5);
-    s->basis = number % 2 ? 0 : s->count + 3 * s->block + 3 + (int)(unit(seed, 5, 200) * 8);
+    s->basis = unit(seed, 7, 200) < .5 ? 0 : s->count + 3 * s->block + 3 + (int)(unit(seed, 5, 200) * 8);
     draw_matrix(s, seed);
     solve(s);
 }

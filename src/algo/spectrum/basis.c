@@ -219,18 +219,23 @@ struct sweep {
     double worst;                       /* the least eigenvalue of the scaled Gram matrix over the largest */
 };
 
+/* Column j's part of the former W: its length there. */
+static double former_length(const tulle__basis *basis, int j, int former)
+{
+    double square = 0;
+    for (int c = 0; c < former; c++) square += basis->share[j][c] * basis->share[j][c];
+    return (basis->gram[j][j] > 0 ? sqrt(basis->gram[j][j]) : 0) * sqrt(square);
+}
+
 /* Columns that stay, as long in the former W as 10 roundings of the scale; false: not finite. */
 static bool measure(const tulle__basis *basis, int columns, int former, double least, struct sweep *sweep)
 {
-    double size[TULLE__TALL_MOST];
     sweep->count = 0;
     for (int j = 0; j < columns; j++) {
-        double square = 0;
         if (!isfinite(basis->gram[j][j])) return false;
         sweep->length[j] = basis->gram[j][j] > 0 ? sqrt(basis->gram[j][j]) : 0;
-        for (int c = 0; c < former; c++) square += basis->share[j][c] * basis->share[j][c];
-        size[j] = sweep->length[j] * sqrt(square);
-        if (size[j] > least && size[j] > 0) sweep->order[sweep->count++] = j;
+        const double size = former_length(basis, j, former);
+        if (size > least && size > 0) sweep->order[sweep->count++] = j;
     }
     return true;
 }
@@ -343,13 +348,17 @@ static bool is_finite(const tulle__basis *basis, int columns)
     return finite;
 }
 
-/* gram = that of W - V h; false, and gram stays, where V h has a part of a column that rounding makes too large. */
-static bool without_parts(const tulle__basis *basis, int columns)
+/*
+ * gram = that of W - V h; false, and gram stays, where V h has a part of a column that rounding makes too large. A
+ * column no longer than `least` is rounding itself, most of which lies in V where V spans most of the space: it is
+ * dropped, and its part does not count.
+ */
+static bool without_parts(const tulle__basis *basis, int columns, int former, double least)
 {
     for (int c = 0; c < columns; c++) {
         double square = 0;
         for (int r = 0; r < basis->columns; r++) square += basis->h[r][c] * basis->h[r][c];
-        if (square > .25 * basis->gram[c][c]) return false;
+        if (square > .25 * basis->gram[c][c] && former_length(basis, c, former) > least) return false;
     }
     for (int r = 0; r < basis->columns; r++)
         for (int i = 0; i < columns; i++)
@@ -399,25 +408,29 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     if (from < all) scale = fmax(scale, longest(basis, former, from));
     for (int r = 0; H && r < from; r++) memset(basis->h[r], 0, sizeof *basis->h);
     if (from < all) collect(basis, former, former, H);
-    for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
+    bool settled = false;
+    for (int pass = 0; pass < SWEEPS && W->columns && !settled; pass++) {
         TULLE_CALL(advance(basis, W, from));
         *finite = is_finite(basis, W->columns);
         if (!*finite) return TULLE_OK;
         collect(basis, W->columns, former, H);
         for (int c = 0; !pass && c < former; c++) scale = fmax(scale, sqrt(basis->gram[c][c]));
         from = 0;
-        if (!without_parts(basis, W->columns)) continue;
-        *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
+        const double least = OVER * epsilon(basis) * scale;
+        if (!without_parts(basis, W->columns, former, least)) continue;
+        *finite = measure(basis, W->columns, former, least, &sweep);
         if (!*finite) return TULLE_OK;
         if (sweep.count > most) fold(basis, former, most, &sweep);
         TULLE_CALL(turn(basis, W->columns, former, &sweep));
         const double along = turn_parts(basis, W->columns, sweep.count);
         mix(basis, W, sweep.count, true);
         from = all;
-        if (along > aside || sweep.worst < usable) continue;
-        if (sweep.worst < unmixed) TULLE_CALL(repeat(basis, W, former, &sweep));
-        break;
+        settled = along <= aside && sweep.worst >= usable;
+        if (settled && sweep.worst < unmixed) TULLE_CALL(repeat(basis, W, former, &sweep));
     }
+    if (W->columns && !settled)
+        return tulle__fail(TULLE_ERR_CONVERGENCE, "%d vectors do not become orthogonal to %d others in %d sweeps",
+            W->columns, all, SWEEPS);
     for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
     return TULLE_OK;
 }
@@ -558,6 +571,15 @@ tulle_status tulle__basis_correct(tulle__basis *basis, double *off)
     if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__basis_rotate(basis, G, (int)n));
     tulle__free(G);
     return status;
+}
+
+tulle_status tulle__basis_finish(tulle__basis *basis, double *off)
+{
+    TULLE_CALL(tulle__basis_correct(basis, off));
+    TULLE_CALL(tulle__basis_correct(basis, off));
+    if (*off < .1) return TULLE_OK; /* nan fails, too */
+    return tulle__fail(
+        TULLE_ERR_CONVERGENCE, "%d vectors are not orthonormal: |X^T X - I| is at most %.2g", basis->columns, *off);
 }
 
 tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__block_of_columns *W)

@@ -294,7 +294,7 @@ static tulle_status fill(tulle_spectrum *s, int width, int64_t steps, int *next)
         status = expand(s, width, next);
         if (status != TULLE_OK) break;
         const int n = s->basis.columns;
-        over = *next == 0 || n + *next > s->most || --steps == 0 || s->passes >= s->options.max_passes;
+        over = *next == 0 || n + *next > s->most || --steps == 0 || s->passes >= s->allowed;
         if (over || worth(s, n)) {
             status = project(s, *next);
             over |= status == TULLE_OK && s->converged == s->options.count && !s->options.passes;
@@ -391,7 +391,7 @@ static tulle_status probe(tulle_spectrum *s, bool *found, int *next)
         if (status != TULLE_OK) break;
         watch(s);
         over = compare(s, first, *next, found) < enough || *found || *next == 0 || s->passes - begun >= steps ||
-               s->passes >= s->options.max_passes;
+               s->passes >= s->allowed;
         if (!over && s->basis.columns + *next > s->most) {
             status = restart(s, kept(s));
             first = 0;
@@ -444,7 +444,7 @@ static tulle_status go_on(tulle_spectrum *s, int width)
         const bool whole = s->basis.columns == s->A->n;
         bool found = true;
         if (!whole && !s->options.passes && all_converged(s)) TULLE_CALL(probe(s, &found, &next));
-        done = whole || !found || s->passes >= s->options.max_passes || tulle__chebyshev_misses(s);
+        done = whole || !found || s->passes >= s->allowed || tulle__chebyshev_misses(s);
         /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
         if (!done) TULLE_CALL(advance(s, next, &width));
     }

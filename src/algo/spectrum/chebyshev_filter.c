@@ -168,6 +168,12 @@ static bool keeps_to_end(tulle_spectrum *s)
     return least > 1;
 }
 
+/* Passes that p(A) may take: a tenth is left for A itself, should p's rise be too small or its rounding too large. */
+static int64_t allowed(const tulle_spectrum *s)
+{
+    return s->options.max_passes - s->options.max_passes / 10;
+}
+
 /* By p(A). *done: all pairs have converged, at the end that is wanted. Collective, agreed. */
 static tulle_status filter(tulle_spectrum *s, bool *done)
 {
@@ -175,11 +181,13 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
     const tulle_spectrum_end end = s->options.end;
     tulle__spectrum_clear(s);
     f->on = true;
+    s->allowed = allowed(s);
     f->converged = 0;
     f->since = 0;
     s->options.end = TULLE_SPECTRUM_LARGEST; /* of p */
     tulle_status status = tulle__spectrum_iterate(s);
     f->on = false;
+    s->allowed = s->options.max_passes;
     s->options.end = end;
     s->norm = f->norm;
     *done = status == TULLE_OK && s->converged == s->options.count;
@@ -200,7 +208,7 @@ tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
     TULLE_CALL(tulle__spectrum_sample(
         s, capacity < STEPS ? capacity : STEPS, s->options.end == TULLE_SPECTRUM_LARGEST, &width, &next, &rest));
     keep_bounds(s, width, rest);
-    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !done && s->passes > 2; i++) {
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !done && s->passes > 2 && s->passes < allowed(s); i++) {
         choose(s, f->near[i]);
         if (!f->degree) continue;
         tried = true;

@@ -366,7 +366,7 @@ static tulle_status find(
     tulle__spectrum_clear(s);
     TULLE_CALL((filtered ? tulle__chebyshev_iterate : tulle__spectrum_iterate)(s));
     const int found = s->basis.columns = s->found;
-    for (int twice = 0; twice < 2; twice++) TULLE_CALL(tulle__basis_correct(&s->basis, &report->orthogonality));
+    TULLE_CALL(tulle__basis_finish(&s->basis, &report->orthogonality));
     for (int i = 0; i < count; i++) {
         value[i] = i < found ? s->wanted[i] : NAN;
         residual[i] = NAN;
@@ -399,6 +399,7 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     s->passes = s->columns = s->restarts = s->probes = s->product_ns = 0;
     s->basis.multi.space.reductions = s->basis.multi.space.dots_ns = s->basis.multi.space.vectors_ns = 0;
     s->stream = 0;
+    s->allowed = s->options.max_passes;
     TULLE_CALL(find(s, s->options.chebyshev, value, residual, X, report));
     /* where p's rounding has left a residual that the method without it need not have */
     if (s->filter.degree && report->converged < s->options.count)

@@ -41,6 +41,7 @@ struct tulle_spectrum {
     void (*last_pass)(void *arg, int at); /* called before a last pass of columns from `at` on; NULL: none */
     void *last_arg;
     uint64_t stream; /* of random directions */
+    int64_t allowed; /* passes, max_passes of the options or fewer */
     int64_t passes, columns, restarts, probes, begun, product_ns;
 };
 

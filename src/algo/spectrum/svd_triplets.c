@@ -124,14 +124,12 @@ static tulle_status complete(tulle_svd *s, int count)
 static tulle_status normalise(tulle_svd *s, int found, double *sigma, int *good, double *orthogonality)
 {
     tulle__basis *b = &s->left;
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < found && status == TULLE_OK; i++) status = length_of(s, i, &sigma[i]);
-    if (status != TULLE_OK) return status;
+    for (int i = 0; i < found; i++) TULLE_CALL(length_of(s, i, &sigma[i]));
     for (b->columns = 0; b->columns < found && sigma[b->columns] > tulle__svd_zero(s, sigma[0]); b->columns++)
         scale_column(s, b->columns, 1 / sigma[b->columns]);
     *good = b->columns;
-    for (int twice = 0; twice < 2 && status == TULLE_OK; twice++) status = tulle__basis_correct(b, orthogonality);
-    return status == TULLE_OK ? complete(s, found) : status;
+    TULLE_CALL(tulle__basis_finish(b, orthogonality));
+    return complete(s, found);
 }
 
 /* ---- residuals ---- */
