@@ -276,7 +276,8 @@ def parse_arguments():
     parser.add_argument("--ops", help="only these operations, e.g. spgemm or spmm:32, separated by commas")
     parser.add_argument("--threads", default="2", help="numbers of threads, separated by commas")
     parser.add_argument("--type", choices=["f32", "f64"], default="f64")
-    parser.add_argument("--reps", type=int, default=5)
+    parser.add_argument("--reps", type=int, default=5, help="timed runs, after one to warm up")
+    parser.add_argument("--enough", type=float, default=10, help="seconds of timed runs after which fewer do")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one command")
     parser.add_argument("--out", help="append a line of JSON for each result")
     parser.add_argument("--table", help="write the table here too")
@@ -286,6 +287,12 @@ def parse_arguments():
     if not options.cases and not options.earlier:
         parser.error("a list of cases, or --from")
     return options
+
+
+def repeats(options, group):
+    """Timed runs of a case: --reps, or as many as the slowest so far has in --enough seconds."""
+    slowest = max((r["seconds_median"] for r in group), default=0)
+    return max(1, min(options.reps, int(options.enough / slowest))) if slowest else options.reps
 
 
 def measure(options, say):
@@ -332,7 +339,7 @@ def measure(options, say):
                 if rival == "petsc" and options.type == "f32":
                     continue
                 line = command[:-1] + [program, "--op", op, "--matrix", path, "--type", options.type, "--reps",
-                                       str(options.reps)] + (["--cols", cols] if cols else []) + arguments
+                                       str(repeats(options, group))] + (["--cols", cols] if cols else []) + arguments
                 note(*run(line, {**PAGES, **MPI, "OMP_NUM_THREADS": str(threads)}, options.limit), rival, label)
             told = [r for r in group if "checksum" in r]
             if told:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CG with IC(0) and GMRES(30) with ILU(0): iterations and times beside PETSc's.
 
-    bench/krylov.py --tulle build/tulle --rivals bench/rivals/build [--tol 1e-8] [--pes 1] [--all]
+    bench/krylov.py --tulle build/tulle --rivals bench/rivals/build [--tol 1e-8] [--pes 1] [--few] [--all]
 
 b of ones, x = 0 at first, the same tolerance of the unpreconditioned residual, GMRES preconditioned from the right, factors
 not shifted, natural order. PETSc runs on one rank. Matrices are those of $TULLE_MATRICES named below (SPD by its
@@ -22,6 +22,8 @@ STENCILS = ["stencil2d:n=100", "stencil2d:n=300", "stencil3d:n=40", "stencil3d:n
 GENERAL = ["cage5", "west0067", "bfwa62", "impcol_a", "fs_183_6", "arc130", "pyamg_recirc_flow", "west0479", "olm1000",
            "bp_1200", "rajat19", "nontrivial_mc64", "epb0", "nnc1374", "adder_dcop_05", "watt_2", "cryg2500", "Pd",
            "superlu_big", "bayer10", "microgrid_N1000"]
+
+FEW = ["bcsstk16", "1138_bus", "mfem_bracket_elasticity", "mfem_bracket_thermal_p2", "stencil2d:n=300", "superlu_big", "epb0"]
 
 WORDS = {"cg": "CG", "gmres": "GMRES(30)", "ic0": "IC(0)", "ilu0": "ILU(0)"}
 
@@ -64,12 +66,15 @@ def main():
     parser.add_argument("--tol", type=float, default=1e-8)
     parser.add_argument("--pes", type=int, default=1)
     parser.add_argument("--most", type=int, default=5000, help="iterations")
+    parser.add_argument("--few", action="store_true", help="those of doc/performance.md")
     parser.add_argument("--all", action="store_true", help="also without a preconditioner and with the diagonal")
     options = parser.parse_args()
     folder = os.environ.get("TULLE_MATRICES", "../shared/matrices")
     ways = [("cg", "ic0", SPD + STENCILS), ("gmres", "ilu0", GENERAL + SPD + STENCILS)]
     if options.all:
         ways += [(m, p, names) for m, _, names in ways[:2] for p in ("none", "jacobi")]
+    if options.few:
+        ways = [(method, precond, [name for name in names if name in FEW]) for method, precond, names in ways]
     notes, agree, compared = [], 0, 0
     print("| case | rows | entries | iterations | PETSc's iterations | Tulle | PETSc | true residual | PETSc's | |\n"
           "|---|---|---|---|---|---|---|---|---|---|")

@@ -7,8 +7,8 @@ A table stands between two comments, of which the first names it, its columns, a
     <!-- table: NAME; columns: case | Tulle | MKL/Tulle | ratio; worst: ratio; by: N = [0-9]+ -->
     <!-- end -->
 
-NAME.jsonl has a JSON object a row: `table`, `of` (what it is of), `date` and `commit` (when the row was written), `row`
-(column: text). A column A/B has A's seconds, and in brackets their ratio to B's. worst: the row with the smallest number
+NAME.jsonl has a JSON object a row: `table`, `of` (what it is of), `date` and `commit` (when the row was written),
+`processor` (which lines before 29 November do not have), `row` (column: text). A column A/B has A's seconds, and in brackets their ratio to B's. worst: the row with the smallest number
 there is named below the table; of a text with a number in brackets, "0.28 (2.1x)", that one counts; a text without any,
 such as "over 60", does not. What is between the comments is replaced; --check: it is compared instead. A name without
 lines is an error, and so is a column that no row has.
@@ -58,7 +58,8 @@ class Table:
         made = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
         made += ["| " + " | ".join(row.values()) + " |" for row in self.rows]
         dates = sorted({line["date"] for line in self.lines})
-        last = f"`{self.name}.jsonl`, {dates[0]}" + (f" to {dates[-1]}." if len(dates) > 1 else ".")
+        processors = sorted({line["processor"] for line in self.lines if "processor" in line})
+        last = ", ".join([f"`{self.name}.jsonl`", dates[0] + (f" to {dates[-1]}" if len(dates) > 1 else ""), *processors]) + "."
         if self.worst:
             ranked = [(judged(row[self.worst]), row) for row in self.rows if judged(row[self.worst]) is not None]
             least = min(ranked, key=lambda pair: pair[0])[1]
