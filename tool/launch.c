@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,6 +246,23 @@ int launch_size(const struct options *options)
     return (int)options_int(options, "pes", tulle_cores_free());
 }
 
+/* Open MPI writes past the end of a full file system, and waits for ever. It takes 8 MB for two processes. */
+static bool has_scratch(const tulle_launcher *launcher)
+{
+    static const char *const names[] = {"TMPDIR", "TEMP", "TMP"};
+    const double least = 16e6;
+    struct statvfs system;
+    const char *folder = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !folder; i++) folder = getenv(names[i]);
+    if (!folder) folder = "/tmp";
+    if (starts_by_hydra(launcher) || statvfs(folder, &system) != 0) return true;
+    const double available = (double)system.f_bavail * (double)system.f_frsize;
+    if (available >= least) return true;
+    fprintf(stderr, "tulle: %s has %.1f MB left, and Open MPI needs %.0f MB there: set TMPDIR to another folder\n", folder,
+        available * 1e-6, least * 1e-6);
+    return false;
+}
+
 int launch(const struct options *options, char **argv)
 {
     char pes[24], *line[ARGUMENTS_MAX];
@@ -255,6 +273,7 @@ int launch(const struct options *options, char **argv)
         fprintf(stderr, "tulle: %s\n", tulle_error_message());
         return EXIT_USAGE;
     }
+    if (!has_scratch(launcher)) return EXIT_RESOURCES;
     if (roster_open(&roster)) {
         fprintf(stderr, "tulle: cannot hear of the job's processes: %s\n", strerror(errno));
         return EXIT_RESOURCES;
