@@ -253,7 +253,7 @@ static bool has_scratch(const tulle_launcher *launcher)
     const double least = 16e6;
     struct statvfs system;
     const char *folder = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !folder; i++) folder = getenv(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !folder; i++) folder = secure_getenv(names[i]);
     if (!folder) folder = "/tmp";
     if (starts_by_hydra(launcher) || statvfs(folder, &system) != 0) return true;
     const double available = (double)system.f_bavail * (double)system.f_frsize;
