@@ -169,8 +169,8 @@ static tulle__row_block part_of(const tulle__row_block *block, int64_t k, const 
     part.rowptr += k * task->step;
     part.at += (tulle_gidx)k * task->step;
     const int64_t *end = part.rowptr + (task->step < 0); /* of no rows; step further, of one */
-    TULLE__LAST_WHERE(count, block->count - k + 1, most,
-        (double)((end[(most - 1) * task->step] - end[0]) * task->step) < entries);
+    TULLE__LAST_WHERE(
+        count, block->count - k + 1, most, (double)((end[(most - 1) * task->step] - end[0]) * task->step) < entries);
     part.count = (int32_t)count;
     part.done = block->done - block->count + k + part.count;
     return part;
