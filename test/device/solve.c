@@ -123,11 +123,11 @@ static void compare(struct problem *p)
 
 enum { MANY = 20000, LINE = 40, LONGEST = 40, WORKSPACE = 8 * MANY };
 
-enum shape { CHAINED, UNEVEN, LONG, SHAPES };
+enum shape { CHAINED, UNEVEN, ROADS, LONG, SHAPES };
 static const struct {
     const char *name;
     int64_t rows;
-} shapes[SHAPES] = {{"a chain", 600}, {"uneven rows", MANY}, {"long rows", 2000}};
+} shapes[SHAPES] = {{"a chain", 600}, {"uneven rows", MANY}, {"roads", MANY}, {"long rows", 2000}};
 
 struct many {
     tulle_type type;
@@ -151,7 +151,8 @@ static int compare_columns(const void *left, const void *right)
 }
 
 /* Steps before step i that its row needs, ascending. Two of twenty rows of a chain have another entry next to the
- * pivot, or none; others have 0 to 6 entries anywhere, or 10 to 40. */
+ * pivot, or none; others have 0 to 6 entries anywhere, 0 to 4 (roads: three of eight rows need the row before), or
+ * 10 to 40. */
 static int needs(enum shape shape, int64_t i, int64_t *step)
 {
     int count = 0;
@@ -161,10 +162,11 @@ static int needs(enum shape shape, int64_t i, int64_t *step)
         if (i >= 3) step[count++] = i - (i % 20 == 7 ? 3 : 1);
         return count;
     }
-    int wanted = shape == UNEVEN ? (int)(tulle__random_at(9, 0, (uint64_t)i) % 7)
-                                 : 10 + (int)(tulle__random_at(9, 0, (uint64_t)i) % (LONGEST - 9));
+    const uint64_t drawn = tulle__random_at(9, 0, (uint64_t)i);
+    const int wanted = (int)(shape == LONG ? 10 + drawn % (LONGEST - 9) : drawn % (shape == ROADS ? 5 : 7));
     for (int k = 0; k < wanted && i > 0; k++) {
         int64_t at = (int64_t)tulle__random_below(tulle__random_at(9, (uint64_t)k + 1, (uint64_t)i), (uint64_t)i);
+        if (shape == ROADS && k == 0 && i % 8 < 3) at = i - 1;
         int is_new = 1;
         for (int e = 0; e < count; e++) is_new &= step[e] != at;
         if (is_new) step[count++] = at;

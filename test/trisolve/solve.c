@@ -258,6 +258,8 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
     c = base, c.solves = 1, run(team, &c);
     c = base, c.solves = 2, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
     c = base, c.solves = 1, c.t.unit = 1, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
+    for (int upper = 0; upper < 2 && method == TULLE_TRISOLVE_SERIAL && !device; upper++) /* in parts of much work */
+        c = base, c.cols = 512, c.t.n = 300, c.t.structure = FULL, c.t.upper = upper, run(team, &c);
     for (int fanout = 1; fanout < 4 && method == TULLE_TRISOLVE_PUSH; fanout++) {
         c = base, c.fanout = fanout, c.t.structure = FULL, c.tasks = 3 * fanout - 2, run(team, &c);
         c.t.upper = 1, c.cols = fanout, c.update = 1, run(team, &c);

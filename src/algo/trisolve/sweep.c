@@ -8,6 +8,7 @@
 
 #include "algo/trisolve/method.h"
 #include "base/attend.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/spin.h"
 
@@ -159,18 +160,18 @@ static void solve_block(const struct sweep *p, const tulle__worker_schedule *sch
     p->solver->context->kernels->solve(task);
 }
 
-/* The next rows of a block, from row k on: at least one, and no more work than between two looks. */
+/* The next rows of a block, from row k on: at least one, and about as much work as between two looks. */
 static tulle__row_block part_of(const tulle__row_block *block, int64_t k, const tulle__solve_task *task)
 {
+    const double entries = work_between_looks / (double)task->cols;
+    int64_t count = 1;
     tulle__row_block part = *block;
     part.rowptr += k * task->step;
     part.at += (tulle_gidx)k * task->step;
-    part.count = 0;
-    double work = 0;
-    while (k + part.count < block->count && work < work_between_looks) {
-        const int64_t *row = part.rowptr + part.count++ * task->step;
-        work += (double)(row[1] - row[0]) * (double)task->cols;
-    }
+    const int64_t *end = part.rowptr + (task->step < 0); /* of no rows; step further, of one */
+    TULLE__LAST_WHERE(
+        count, block->count - k + 1, most, (double)((end[(most - 1) * task->step] - end[0]) * task->step) < entries);
+    part.count = (int32_t)count;
     part.done = block->done - block->count + k + part.count;
     return part;
 }

@@ -49,9 +49,9 @@ enum tulle__column_kind {
 /*
  * Kind for rows in place, by a sample. Chained: rows are short and nearly all need the row before; then a solve takes
  * the time from one row to the next, of which a third goes by until what was stored can be loaded. Masked: rows are
- * many and mostly of up to four entries, their numbers differ from row to row, which a processor mispredicts, and few
- * need the row before, for which the masked loop has to wait longer than a plain one. A processor learns the lengths of
- * some thousand rows by heart.
+ * many and mostly of up to four entries, their numbers differ from row to row, which a processor mispredicts, and half
+ * at most need the row before, for which the masked loop has to wait longer than a plain one. A processor learns the
+ * lengths of some thousand rows by heart.
  */
 static inline enum tulle__column_kind tulle__column_kind_in_place(const tulle__solve_task *task)
 {
@@ -69,7 +69,7 @@ static inline enum tulle__column_kind tulle__column_kind_in_place(const tulle__s
         uneven += task->rowptr[r + 1] - task->rowptr[r] != task->rowptr[before + 1] - task->rowptr[before];
     }
     if (8 * chained >= 7 * SAMPLES) return TULLE__COLUMN_CHAINED;
-    if (task->count >= MASK_ROWS && 2 * few >= SAMPLES && 5 * uneven >= 2 * SAMPLES && 4 * chained <= SAMPLES)
+    if (task->count >= MASK_ROWS && 2 * few >= SAMPLES && 5 * uneven >= 2 * SAMPLES && 2 * chained <= SAMPLES)
         return TULLE__COLUMN_MASKED;
     return TULLE__COLUMN_PLAIN;
 }

@@ -37,6 +37,13 @@ INLINE T NAME(subtract_masked)(T sum, const T *val, const int32_t *colind, const
     return sum;
 }
 
+/* Entries of rows to come, a page further on: a processor's own prefetcher stops at a page's end. */
+INLINE void NAME(fetch_ahead)(const T *val, const int32_t *colind, const int step)
+{
+    tulle__fetch_ahead(val, (uintptr_t)(step * TULLE__PAGE));
+    tulle__fetch_ahead(colind, (uintptr_t)(step * TULLE__PAGE));
+}
+
 /* The n > TULLE__SOLVE_SHORT entries before `end`: see tulle__solve_task. */
 INLINE T NAME(subtract_long)(T sum, const T *val, const int32_t *colind, const int64_t end, const int64_t n, const T *x,
     const int64_t ldx, const int64_t own, const int step)
@@ -46,6 +53,7 @@ INLINE T NAME(subtract_long)(T sum, const T *val, const int32_t *colind, const i
     int64_t left = n - TULLE__SOLVE_TAIL, at = end - n * step;
     for (; left >= 4; left -= 4, at += 4 * step) {
         V line;
+        NAME(fetch_ahead)(val + at, colind + at, step);
         for (int q = 0; q < 4; q++) line[q] = x[colind[at + q * step] * ldx];
         side += NAME(four_values)(val, at, step) * line;
     }
@@ -90,6 +98,8 @@ INLINE void NAME(solve_rows)(const tulle__solve_task *task, int64_t column, cons
             step > 0 ? near + skipped : near - 1 - skipped; /* entries first, + step, ... end - step */
         const int64_t end = step > 0 ? far - last : far - 1 + last, n = (end - first) * step;
         T sum = b[i * ldb];
+        NAME(fetch_ahead)(val + near, colind + near, step);
+        if (kind == TULLE__COLUMN_LONG) NAME(fetch_ahead)(val + near + 8 * step, colind + near, step);
         if (masked && n <= 4 && (step > 0 ? end >= 4 : end + 4 < limit)) {
             sum = NAME(subtract_masked)(sum, val, colind, end, n, x, ldx, own, step);
         } else if (n > TULLE__SOLVE_SHORT) {

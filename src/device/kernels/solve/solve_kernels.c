@@ -2,6 +2,7 @@
 /* Rows of a triangular solve, for one instruction set: one column, and instances for 2, 4, ... 32. */
 #include "device/kernels/solve/solve.h"
 
+#include "base/prefetch.h"
 #include "device/kernels/lanes.h"
 
 #define T float
