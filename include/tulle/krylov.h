@@ -320,9 +320,9 @@ typedef struct tulle_least_squares_options {
     double max_condition;
     /*
      * n x k, dense, of A's type, in any layout: receives the diagonal of D D^T, D the directions of the method, an
-     * estimate from below of that of (A^T A + damp^2 I)^-1, the variances of x (Paige and Saunders, ACM Trans. Math.
-     * Softw. 8, 1982, section 5.3). All of them are found where A has full column rank, or damp, and no column of D is
-     * missing: after as many iterations as there are different singular values. NULL: none
+     * estimate of that of (A^T A + damp^2 I)^-1, to which the variances of x are proportional (Paige and Saunders, ACM
+     * Trans. Math. Softw. 8, 1982, section 5.3). It grows with each iteration, and means something where A has full
+     * column rank, or damp. NULL: none
      */
     tulle_mat *variance;
 } tulle_least_squares_options;

@@ -138,6 +138,19 @@ TULLE_API size_t tulle_spectrum_memory(
  */
 TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries);
 
+/*
+ * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
+ * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
+ * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments.
+ */
+TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
+
+/*
+ * Collective, of a plan with `chebyshev`: *degree receives that of the filter that an execution begins with, by the
+ * passes (up to 40) that find its bounds, which the execution repeats; 0: it begins without a filter.
+ */
+TULLE_API tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree);
+
 /* Not collective: the number of pairs of a plan. */
 TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);
 
