@@ -18,7 +18,7 @@ tulle.eigsh(A[:100, :100], 2)  # the team is open
 with open("/proc/self/status") as lines:
     used = next(int(line.split()[1]) for line in lines if line.startswith("VmData"))
 failures = 0
-for more in (*range(0, 2000, 250), *range(2000, 90000, 4000)):
+for more in (*range(0, 2000, 250), *range(2000, 90000, 9000)):
     resource.setrlimit(resource.RLIMIT_DATA, ((used + more) * 1024, resource.RLIM_INFINITY))
     try:
         tulle.eigsh(given, 60, which="LA", method="lanczos", maxiter=20)
