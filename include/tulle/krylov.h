@@ -339,9 +339,9 @@ typedef struct tulle_least_squares_report { /* of one column */
     double gradient;       /* ||g||, computed from x */
     double operator_norm;  /* ||A||, as above */
     /*
-     * Of A, with damp. LSQR: ||B||_F ||D||_F, B the bidiagonal matrix, D as of `variance` (Paige and Saunders 1982,
-     * section 5.3). LSMR: the largest over the smallest pivot of its second factor (Fong and Saunders, SIAM J. Sci.
-     * Comput. 33, 2011, section 3.4); usually too small
+     * The estimate for A, with damp. LSQR: ||B||_F ||D||_F, B the bidiagonal matrix, D as of `variance` (Paige and
+     * Saunders 1982, section 5.3). LSMR: the largest over the smallest pivot of its second factor (Fong and Saunders,
+     * SIAM J. Sci. Comput. 33, 2011, section 3.4); usually too small
      */
     double condition;
     double solution; /* ||x|| */
