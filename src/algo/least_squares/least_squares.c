@@ -376,8 +376,7 @@ tulle_status tulle_least_squares_of_rows(tulle_rows *given, const tulle_mat *B, 
     const tulle_least_squares_options *options, tulle_least_squares_report *report)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL_AS(given, "rows") || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(options, &own, variance) ||
+    if (TULLE__NULL_AS(given, "rows") || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, variance) ||
         TULLE__OUTSIDE(options->method, TULLE_LEAST_SQUARES_METHOD_COUNT - 1))
         return tulle__refuse(given ? given->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(given->comm);
