@@ -75,8 +75,8 @@ typedef struct tulle_spectrum_options {
     /*
      * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
      * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
-     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last tenth
-     * of max_passes if pairs have not converged by then. max_passes 0: 10000
+     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last
+     * tenth of max_passes if pairs have not converged by then. max_passes 0: 10000
      */
     bool chebyshev;
     int degree;
@@ -146,7 +146,7 @@ TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options,
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
 
 /*
- * Collective, of a plan with `chebyshev`: *degree receives that of the filter that an execution begins with, by the
+ * Collective: *degree receives that of the filter that an execution begins with, by the
  * passes (up to 40) that find its bounds, which the execution repeats; 0: it begins without a filter.
  */
 TULLE_API tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree);
