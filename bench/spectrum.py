@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Eigenpairs, singular values and least squares beside scipy's, scikit-learn's, PRIMME's and PyAMG's: a line of JSON each.
+"""Eigenpairs, singular values and least squares beside scipy's, scikit-learn's, PRIMME's, PyAMG's and SLEPc's: a line of
+JSON each.
 
     bench/spectrum.py [--count 8] [--tol 1e-8] [--reps 3] [--only eig|sigma|svd|fit] [--set] [--store] [--longest 20]
-                      [MATRIX ...] >lines.jsonl
+                      [--rivals bench/rivals/build] [MATRIX ...] >lines.jsonl
 
 MATRIX: a file or a generator of tulle; the ones below unless given; --set: files of TULLE_MATRICES, 20 for eigenpairs and
 for singular values. All run in this process, on the same arrays, with the threads that OMP_NUM_THREADS says; a round has
-each library once, the one after the other, and the median of REPS rounds counts. A library whose first call takes over
+each library once, the one after the other, and the median of REPS rounds counts. SLEPc's krylovschur runs in processes of
+its own (bench_eig_slepc of RIVALS), on one rank and on as many as there are threads, with SLEPc's basis and with one of
+four times as many vectors as pairs; its time is without reading the matrix and without the start of processes. A library whose first call takes over
 LONGEST seconds is not called again. --store: a table of bench/results. Residuals are those of one function here: ||A v - w v|| / ||A|| of pairs, ||A^T u - s v|| / ||A|| of values,
 ||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found. A rival's tolerance is tightened
 by tens until its residual is at most twice the one asked for. `speed` is the fastest rival's time over ours; 0.1 where
@@ -18,7 +21,9 @@ import json
 import math
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -75,7 +80,46 @@ def sklearn_arpack(A, k, tol):
     return scores / svd.singular_values_, svd.singular_values_, svd.components_
 
 
-def rivals_of(task, A, k, b):
+class Clocked(tuple):
+    """Results of another process, which has measured its `seconds`."""
+    seconds = None
+
+
+def write_csr(path, A):
+    """A file of bench/rivals/csrfile.h."""
+    with open(path, "wb") as out:
+        out.write(b"TULLECSR" + np.array([1, 1], "<i4").tobytes() + np.array([*A.shape, A.nnz, 0, 0, 0], "<i8").tobytes())
+        for array, kind in ((A.indptr, "<i8"), (A.indices, "<i4"), (np.zeros(A.nnz % 2), "<i4"), (A.data, "<f8")):
+            out.write(array.astype(kind).tobytes())
+
+
+def slepc_calls(A, k, program):
+    """{name: function} of SLEPc's krylovschur, by ranks and sizes of the basis."""
+    threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count())
+    folder = tempfile.TemporaryDirectory()
+    matrix, found = os.path.join(folder.name, "A.csr"), os.path.join(folder.name, "pairs")
+    write_csr(matrix, A)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+
+    def call(ranks, basis, tolerance, folder=folder):  # the folder lives as long as the call
+        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), program, matrix, found,
+                               str(k), repr(tolerance), str(basis)], env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip()[-100:])
+        seconds, count = done.stdout.split()
+        if int(count) < k:
+            raise RuntimeError(f"{count} of {k} pairs have converged")
+        values = np.fromfile(found)
+        results = Clocked((values[:k], values[k:].reshape(k, -1).T))
+        results.seconds = float(seconds)
+        return results
+
+    return {f"slepc krylovschur, {ranks} ranks{', ncv 4k' if basis else ''}":
+            lambda t, ranks=ranks, basis=basis: call(ranks, basis, t)
+            for ranks in sorted({1, threads}) for basis in (0, min(4 * k, A.shape[0]))}
+
+
+def rivals_of(task, A, k, b, program):
     """{name: function(tolerance) -> results} of what is installed."""
     start = np.random.default_rng(1).standard_normal((A.shape[0], k))
     sklearn, primme, pyamg = installed("sklearn.utils.extmath"), installed("primme"), installed("pyamg")
@@ -84,6 +128,8 @@ def rivals_of(task, A, k, b):
                  "scipy lobpcg": lambda t: spla.lobpcg(A, start, largest=True, tol=t * spla.norm(A, 1), maxiter=200)}
         if primme:
             found["primme"] = lambda t: primme.eigsh(A, k, which="LA", tol=t)
+        if os.path.exists(program):
+            found.update(slepc_calls(A, k, program))
     elif task == "sigma":
         found = {"scipy eigsh": lambda t: spla.eigsh(A.tocsc(), k, sigma=0.0, which="LM", tol=t)}
         if primme:
@@ -124,7 +170,7 @@ def timed(call, tolerance):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = call(tolerance)
-    return time.perf_counter() - begin, results
+    return getattr(results, "seconds", time.perf_counter() - begin), results
 
 
 def reached(task, A, b, norm, call, options):
@@ -168,7 +214,7 @@ def compare(task, name, A, options):
         return None
     norm, b = spla.svds(A, 1, return_singular_vectors=False)[0], np.random.default_rng(2).standard_normal(A.shape[0])
     ours = ours_of(task, A, k, b)
-    calls = {**ours, **rivals_of(task, A, k, b)}
+    calls = {**ours, **rivals_of(task, A, k, b, os.path.join(options.rivals, "bench_eig_slepc"))}
     found = {who: reached(task, A, b, norm, call, options) for who, call in calls.items()}
     seconds = rounds(calls, found, options.reps, options.longest)
     for who, each in found.items():
@@ -204,7 +250,10 @@ def main():
     parser.add_argument("--set", action="store_true")
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--longest", type=float, default=20)
+    parser.add_argument("--rivals", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "rivals", "build"))
     options = parser.parse_args()
+    if not os.path.exists(os.path.join(options.rivals, "bench_eig_slepc")):
+        print(json.dumps({"op": "rivals", "not_installed": "slepc"}), flush=True)
     for name in ("sklearn", "primme", "pyamg"):
         if not installed(name):
             print(json.dumps({"op": "rivals", "not_installed": name}), flush=True)

@@ -48,6 +48,7 @@ static const struct reader readers[] = {
     {"solve", "width", "method", "block-cg,minres,lsqr,lsmr", NULL, NULL, 0},
     {"solve", "damp", "method", "lsqr,lsmr", NULL, NULL, 0},
     {"solve", "gradient", "method", "lsqr,lsmr", NULL, NULL, 0},
+    {"solve", "max-condition", "method", "lsqr,lsmr", NULL, NULL, 0},
     OF_SYSTEMS("precond"),
     OF_SYSTEMS("permute"),
     OF_SYSTEMS("device"),

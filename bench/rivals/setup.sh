@@ -10,8 +10,8 @@ install=1
 [ "${1:-}" = --no-install ] && install=0
 lacking=
 
-apt_packages='cmake g++ python3-venv zlib1g-dev libopenmpi-dev openmpi-bin libpetsc-real-dev libcombblas-dev libgraphblas-dev
-    libsuitesparse-dev libdbcsr-dev gfortran liblapack-dev'
+apt_packages='cmake g++ python3-venv zlib1g-dev libopenmpi-dev openmpi-bin libpetsc-real-dev libslepc-real-dev libcombblas-dev
+    libgraphblas-dev libsuitesparse-dev libdbcsr-dev gfortran liblapack-dev'
 pip_packages='mkl mkl-devel suitesparse-graphblas'
 
 as_root() {

@@ -105,7 +105,8 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
     X(NOT_FINITE, "not-finite", "a value is infinite or not a number")                                                 \
     X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")                \
-    X(RANGE, "out-of-range", "x as it is returned, or its residual, leaves the range of the type's numbers")
+    X(RANGE, "out-of-range", "x as it is returned, or its residual, leaves the range of the type's numbers")           \
+    X(CONDITION, "condition-limit", "least squares: the estimate of A's condition is above max_condition")
 
 typedef enum tulle_stop {
 #define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,
@@ -312,6 +313,18 @@ typedef struct tulle_least_squares_options {
     void *arg;
     double *history;
     int64_t history_capacity;
+    /*
+     * Stops a column that is not solved when the report's condition is above this: TULLE_STOP_CONDITION, x is its last
+     * iterate. 0: no limit
+     */
+    double max_condition;
+    /*
+     * n x k, dense, of A's type, in any layout: receives the diagonal of D D^T, D the directions of the method, an
+     * estimate of that of (A^T A + damp^2 I)^-1, to which the variances of x are proportional (Paige and Saunders, ACM
+     * Trans. Math. Softw. 8, 1982, section 5.3). It grows with each iteration, and means something where A has full
+     * column rank, or damp. NULL: none
+     */
+    tulle_mat *variance;
 } tulle_least_squares_options;
 
 typedef struct tulle_least_squares_report { /* of one column */
@@ -325,9 +338,14 @@ typedef struct tulle_least_squares_report { /* of one column */
     double plain_residual; /* ||b - A x||, computed from x */
     double gradient;       /* ||g||, computed from x */
     double operator_norm;  /* ||A||, as above */
-    double condition;      /* of A, estimated from the pivots of the method; usually too small */
-    double solution;       /* ||x|| */
-    double seconds;        /* the slowest PE; the following are parts of it */
+    /*
+     * The estimate for A, with damp. LSQR: ||B||_F ||D||_F, B the bidiagonal matrix, D as of `variance` (Paige and
+     * Saunders 1982, section 5.3). LSMR: the largest over the smallest pivot of its second factor (Fong and Saunders,
+     * SIAM J. Sci. Comput. 33, 2011, section 3.4); usually too small
+     */
+    double condition;
+    double solution; /* ||x|| */
+    double seconds;  /* the slowest PE; the following are parts of it */
     tulle_imbalance product, dots,
         vectors; /* passes; inner products, with waits for other PEs; other work on vectors */
     int width;   /* number of columns solved together */

@@ -75,8 +75,8 @@ typedef struct tulle_spectrum_options {
     /*
      * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
      * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
-     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last tenth
-     * of max_passes if pairs have not converged by then. max_passes 0: 10000
+     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last
+     * tenth of max_passes if pairs have not converged by then. max_passes 0: 10000
      */
     bool chebyshev;
     int degree;
@@ -137,6 +137,19 @@ TULLE_API size_t tulle_spectrum_memory(
  * memory of n rows and so many entries: many pairs at an end, and few entries a row. false for invalid arguments.
  */
 TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries);
+
+/*
+ * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
+ * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
+ * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments.
+ */
+TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
+
+/*
+ * Collective: *degree receives that of the filter that an execution begins with, by the
+ * passes (up to 40) that find its bounds, which the execution repeats; 0: it begins without a filter.
+ */
+TULLE_API tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree);
 
 /* Not collective: the number of pairs of a plan. */
 TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);

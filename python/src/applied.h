@@ -13,7 +13,11 @@ template <class T>
 nb::object copy_of(const void *from, int64_t rows, int64_t cols, int64_t ld, double scale, size_t dimensions)
 {
     const T *values = static_cast<const T *>(from);
-    T *to = new T[(size_t)(rows * cols) + 1];
+    const size_t count = (size_t)(rows * cols) + 1;
+    T *to = new (std::nothrow) T[count];
+    if (!to)
+        throw Failure(TULLE_ERR_MEMORY,
+            "out of memory: a vector for a function of Python needs " + std::to_string(count * sizeof *to) + " bytes");
     nb::capsule owner(to, [](void *array) noexcept { delete[] static_cast<T *>(array); });
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++) to[i * cols + j] = static_cast<T>(scale * values[i * ld + j]);
@@ -73,7 +77,7 @@ class Applied
     static tulle_status bind(void *context, tulle_mat *x, tulle_mat *y, void **bound)
     {
         *bound = new (std::nothrow) Bound{static_cast<Applied *>(context), x, y};
-        return *bound ? TULLE_OK : TULLE_ERR_MEMORY;
+        return *bound ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory: a product with a function of Python");
     }
     static tulle_status apply(void *arg)
     {

@@ -58,15 +58,18 @@ nb::dict describe(const tulle_least_squares_report &r)
     return d;
 }
 
-tulle_least_squares_options options_of(
-    const std::string &method, const std::tuple<double, double, double> &limits, int64_t maxiter, bool guess)
+/* Damping, and limits of the gradient, the residual and the condition. */
+using Limits = std::tuple<double, double, double, double>;
+
+tulle_least_squares_options options_of(const std::string &method, const Limits &limits, int64_t maxiter, bool guess)
 {
     tulle_least_squares_options options = {};
     options.size = sizeof options;
-    const auto [damp, gradient, tolerance] = limits;
+    const auto [damp, gradient, tolerance, condition] = limits;
     options.damp = damp;
     options.gradient = gradient < 0 ? (double)TULLE_NONE : gradient; /* 0: the default */
     options.tolerance = tolerance > 0 ? tolerance : (double)TULLE_NONE;
+    options.max_condition = condition;
     options.max_iterations = maxiter;
     options.guess = guess;
     const tulle_status status = tulle_least_squares_method_parse(method.c_str(), &options.method);
@@ -76,11 +79,10 @@ tulle_least_squares_options options_of(
 
 /*
  * The reports of all columns, the first one with the residuals of its iterations; X receives the solutions whether or
- * not all columns converge. A: NULL for a file.
+ * not all columns converge, and variance, unless it is NULL, that of the method's directions. A: NULL for a file.
  */
 nb::list least_squares(const TeamRef &team, const std::string &path, const MatRef &A, const Array &B, const Array &X,
-    const std::string &method, const std::tuple<double, double, double> &limits, int64_t maxiter, bool guess,
-    nb::object callback)
+    Array *variance, const std::string &method, const Limits &limits, int64_t maxiter, bool guess, nb::object callback)
 {
     constexpr int64_t usual = 10000, most = 100000;
     tulle_least_squares_options options = options_of(method, limits, maxiter, guess);
@@ -93,7 +95,9 @@ nb::list least_squares(const TeamRef &team, const std::string &path, const MatRe
         options.watch = watch;
         options.arg = &watched;
     }
-    const MatRef b = mat_from_array(team, B), x = mat_from_array(team, X);
+    const MatRef b = mat_from_array(team, B), x = mat_from_array(team, X),
+                 v = variance ? mat_from_array(team, *variance) : nullptr;
+    options.variance = v ? v->mat : nullptr;
     std::exception_ptr failure;
     char warnings[TULLE_WARNINGS_MAX] = "";
     try {
@@ -112,6 +116,7 @@ nb::list least_squares(const TeamRef &team, const std::string &path, const MatRe
             },
             TULLE_ERR_CONVERGENCE);
         x->write_back(X);
+        if (v) v->write_back(*variance);
     } catch (const Failure &) {
         failure = std::current_exception();
     }
@@ -148,7 +153,7 @@ std::tuple<int64_t, int64_t> shape_of_file(const TeamRef &team, const std::strin
 
 void bind_least_squares(nb::module_ &m)
 {
-    m.def("least_squares", &least_squares, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+    m.def("least_squares", &least_squares, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
+        nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
     m.def("shape_of_file", &shape_of_file);
 }

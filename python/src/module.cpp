@@ -2,6 +2,8 @@
 /* The module tulle._core: what the Python package in ../tulle is made of. */
 #include <dlfcn.h>
 
+#include <new>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,6 +21,17 @@ nb::object exception_of(const Failure &failure)
 {
     nb::object errors = nb::module_::import_("tulle._errors");
     return errors.attr("of_status")(tulle_status_name(failure.status), failure.what());
+}
+
+/* Sets Python's exception; one with the library's words where Python has no memory for its own. */
+void raise(const Failure &failure)
+{
+    try {
+        const nb::object exception = exception_of(failure);
+        PyErr_SetObject(exception.type().ptr(), exception.ptr());
+    } catch (const nb::python_error &other) {
+        PyErr_SetString(other.matches(PyExc_MemoryError) ? PyExc_MemoryError : PyExc_RuntimeError, failure.what());
+    }
 }
 
 std::vector<std::string> build_facts()
@@ -46,8 +59,9 @@ NB_MODULE(_core, m)
             try {
                 std::rethrow_exception(p);
             } catch (const Failure &failure) {
-                const nb::object exception = exception_of(failure);
-                PyErr_SetObject(exception.type().ptr(), exception.ptr());
+                raise(failure);
+            } catch (const std::bad_alloc &) {
+                PyErr_SetString(PyExc_MemoryError, "out of memory: arrays of the Python module, beside the library's");
             }
         },
         nullptr);

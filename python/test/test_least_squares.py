@@ -77,6 +77,74 @@ def test_columns_guesses_and_types(ours, theirs):
     assert ours(A, 0 * b)[1] == 0 and ours(A, b, **{"iter_lim" if ours is tulle.lsqr else "maxiter": 2})[1] == 7
 
 
+def drawn(seed):
+    """A system of a shape and a kind by the seed, and its damping; norms are above 1."""
+    draw = np.random.default_rng(seed)
+    m, n = (int(size) for size in draw.integers(2, 60, 2))
+    A = sp.random(m, n, 0.3, "csr", random_state=seed)
+    if seed % 4 == 1:  # deficient
+        A = sp.hstack([A, A @ sp.csr_matrix(draw.standard_normal((n, 3)))]).tocsr()
+    if seed % 4 == 2:  # ill-conditioned
+        A = A @ sp.diags(np.logspace(0, -3, n))
+    A = sp.csr_matrix(A + 2 * sp.eye(*A.shape)) if seed % 4 == 3 else sp.csr_matrix(3 * A)
+    b = A @ draw.standard_normal(A.shape[1]) if seed % 3 == 0 else draw.standard_normal(m)
+    return A, b, 0.3 if seed % 5 == 2 else 0.0
+
+
+@pytest.mark.parametrize("ours, theirs", BOTH)
+def test_condition_limits_as_scipy(ours, theirs):
+    limited = 0
+    for seed in range(300):
+        (A, b, damp), conlim = drawn(seed), 10 ** (0.2 + seed % 7 / 2)
+        got, want = ours(A, b, damp, 1e-9, 1e-9, conlim), theirs(A, b, damp, 1e-9, 1e-9, conlim, 400)
+        condition, size = (got[6], got[-2]) if ours is tulle.lsqr else (got[6], got[-1])
+        if want[1] == 3 and got[1] == 3 and got[2] == want[2]:
+            limited += 1
+            # lsmr: the largest of all steps; and directions that lose their orthogonality lose it to rounding
+            assert condition > conlim and 0.8 < condition / want[6] < 1.25, seed
+            assert ours is tulle.lsmr or got[2] > 6 or np.isclose(condition, want[6], rtol=1e-6), seed
+            if got[2] <= 6:
+                np.testing.assert_allclose(got[0], want[0], atol=1e-3 * size)
+        elif want[1] == 3:  # scipy's starts from a pivot of 1 (lsmr), and by other residuals (lsqr)
+            assert got[1] in (1, 2, 3) and (got[1] < 3 or condition > conlim), seed
+        else:
+            assert got[1] != 3 or condition > conlim, seed
+    assert limited > 60
+
+
+def test_variances_as_scipy():
+    compared = 0
+    for seed in range(300):
+        A, b, damp = drawn(seed)
+        steps = 1 + seed % 6
+        *_, istop, itn, _, _, _, acond, _, _, got = tulle.lsqr(A, b, damp, 0, 0, iter_lim=steps, calc_var=True)
+        *_, theirs, theirs_itn, _, _, _, condition, _, _, want = lsqr(A, b, damp, 0, 0, 0, steps, calc_var=True)
+        if (itn, istop) == (theirs_itn, theirs) == (steps, 7):
+            compared += 1
+            np.testing.assert_allclose(got, want, rtol=0.01, atol=0.01 * want.max())
+            np.testing.assert_allclose(acond, condition, rtol=1e-2)
+    assert compared > 150
+    A, b = tall(), np.random.default_rng(1).standard_normal(90)
+    full = np.linalg.inv((A.T @ A).toarray() + 0.25 * np.eye(30)).diagonal()
+    got = tulle.lsqr(A, np.stack([b, A @ np.ones(30)], axis=1), 0.5, 1e-14, 1e-14, calc_var=True)[9]
+    assert got.shape == (30, 2)
+    np.testing.assert_allclose(got, np.stack([full, full], axis=1), rtol=0.3)
+    assert not tulle.lsqr(A, b)[9].any() and tulle.lsqr(A.astype(np.float32), b.astype(np.float32),
+                                                        calc_var=True)[9].dtype == np.float32
+
+
+@pytest.mark.parametrize("ours", [tulle.lsqr, tulle.lsmr])
+def test_shows_its_course(ours, capsys):
+    A, b, steps = tall(), np.ones(90), []
+    _, istop, itn, *_ = ours(A, b, show=True, callback=steps.append)
+    lines = capsys.readouterr().out.splitlines()
+    assert ours.__name__.upper() in lines[0] and "90 x 30" in lines[0] and f"istop {istop}" in lines[-1]
+    shown = sum(step.iteration <= 10 or step.iteration % 10 == 0 for step in steps)
+    assert len(lines) == shown + 3 and len(steps) == itn + 1
+    ours(A, b)
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("ours", [tulle.lsqr, tulle.lsmr])
 def test_files_and_refusals(tmp_path, ours):
     A, b = tall(), np.ones(90)
@@ -85,11 +153,10 @@ def test_files_and_refusals(tmp_path, ours):
         np.testing.assert_allclose(ours(tmp_path / "A.bsp.h5", b)[0], ours(A, b)[0], atol=1e-10)
         with pytest.raises(tulle.UnsupportedError, match="x0 with damp"):
             ours(str(tmp_path / "A.bsp.h5"), b, 0.1, x0=np.ones(30))
-    for wrong, match in (({"conlim": 1e8}, "conlim"), ({"show": True}, "show")):
-        with pytest.raises(tulle.UnsupportedError, match=match):
-            ours(A, b, **wrong)
     with pytest.raises(ValueError, match="damp"):
         ours(A, b, -1.0)
+    with pytest.raises(ValueError, match="conlim"):
+        ours(A, b, conlim=-1.0)
     with pytest.raises(ValueError, match="90 rows"):
         ours(A, b[:5])
     with pytest.raises(ValueError, match="dense"):

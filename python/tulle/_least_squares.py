@@ -13,7 +13,7 @@ from ._report import keep
 from ._team import alone, current, home_of
 from ._values import at_least_0, common_type, path_of, real, whole
 
-_CODES = {"converged": 1, "least-squares": 2, "max-iterations": 7}  # scipy's istop; else 6
+_CODES = {"converged": 1, "least-squares": 2, "condition-limit": 3, "max-iterations": 7}  # scipy's istop; else 6
 
 
 def _operand(name, A, b):
@@ -38,12 +38,32 @@ def _columns(name, value, rows, dtype):
     return np.ascontiguousarray(values.reshape(rows, 1 if vector else values.shape[1])), vector
 
 
-def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
-    """(x, reports, whether b is a vector); x is like b."""
+def _log(name, shape, callback):
+    """A callback that prints scipy's course: the first iterations, each tenth, and what `callback` does beside."""
+    print(f"{name.upper()}: least squares of a {shape[0]} x {shape[1]} matrix\n"
+          f"{'column':>7}{'itn':>7}{'||r||':>13}{'||r|| / ||b||':>15}", flush=True)
+
+    def watch(step):
+        if step.iteration <= 10 or step.iteration % 10 == 0:
+            relative = step.residual / step.norm if step.norm else 0.0
+            print(f"{step.column:7}{step.iteration:7}{step.residual:13.5e}{relative:15.5e}", flush=True)
+        if callback is not None:
+            callback(step)
+
+    return watch
+
+
+def _print_results(reports):
+    for column, r in enumerate(reports):
+        print(f"column {column}: {r['stop']} (istop {_code(r)}) after {r['iterations']} iterations: "
+              f"||r|| {r['true_residual']:.3e}, ||A^T r|| {r['gradient']:.3e}, ||A|| {r['operator_norm']:.3e}, "
+              f"condition {r['condition']:.3e}, ||x|| {r['solution']:.3e}", flush=True)
+
+
+def _fit(name, A, b, damp, atol, btol, conlim, maxiter, show, variances, x0, callback):
+    """(x, variances or None, reports, whether b is a vector); x is like b."""
     alone(name)
-    if conlim:
-        raise UnsupportedError("conlim is not supported: there is no limit of the condition")
-    for limit, value in (("damp", damp), ("atol", atol), ("btol", btol)):
+    for limit, value in (("damp", damp), ("atol", atol), ("btol", btol), ("conlim", conlim)):
         at_least_0(limit, value)
     most = 0 if maxiter is None else whole("maxiter", maxiter, most=2**63 - 1)
     with home_of(A=A):
@@ -63,21 +83,27 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
         elif start is not None:
             x[:] = start
         single = dtype == np.float32
+        var = np.zeros(x.shape, dtype) if variances else None
+        if show:
+            callback = _log(name, shape, callback)
         tolerance = (1e-5 if single else 1e-8) if btol is None else float(btol)
         gradient = 0.0 if atol is None else float(atol) or -1.0
         reports = _core.least_squares(
-            current(), path, mat, describe("b", right).array, describe("x", x).array, name,
-            (float(damp), gradient, tolerance), most, start is not None and not around,
+            current(), path, mat, describe("b", right).array, describe("x", x).array,
+            None if var is None else describe("var", var).array, name,
+            (float(damp), gradient, tolerance, float(conlim or 0)), most, start is not None and not around,
             None if callback is None else lambda *figures: callback(Step(*figures)))
         if around:
             x += start
             for report, column in zip(reports, x.T):
                 report["solution"] = float(np.linalg.norm(column.astype(np.float64)))
+    if show:
+        _print_results(reports)
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
     history = {"history": reports[0].pop("history")} if reports else {}
     keep(name, {**worst, "columns": len(reports), "not_converged": len(failed), **history})
-    return x, reports, vector
+    return x, var, reports, vector
 
 
 def _results(reports, vector, figures):
@@ -97,33 +123,35 @@ def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSQR, as scipy's lsqr: a tuple of ten.
 
     (x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var): istop is 1 where ||r|| <= btol ||b||, 2 where
-    ||A^T r|| <= atol ||A|| ||r||, 7 after iter_lim iterations (10000), 6 where rounding prevents both, 0 where 0 or x0
-    solves it at once. xnorm is ||x||, also with x0. atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names
+    ||A^T r|| <= atol ||A|| ||r||, 3 where acond > conlim (0 or None: no limit), 7 after iter_lim iterations (10000), 6
+    where rounding prevents both, 0 where 0 or x0 solves it at once. xnorm is ||x||, also with x0. atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names
     the cause.
 
     A: a sparse matrix of any shape, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once an iteration and
     is never in memory as a whole. b may have several columns, which share these reads; figures are arrays then. With
-    damp and x0, ||x - x0|| is damped. callback receives a Step after each iteration. conlim, show and calc_var are not
-    supported. anorm and acond are estimates, at most ||A|| and usually below the condition.
+    damp and x0, ||x - x0|| is damped. callback receives a Step after each iteration; show prints them. calc_var: var
+    estimates the diagonal of (A^T A + damp^2 I)^-1, from below, of the shape of x; else it is zeros. anorm is at most
+    ||A||, acond scipy's estimate.
     """
-    if show or calc_var:
-        raise UnsupportedError("show and calc_var are not supported: report() has the figures, and callback the course")
-    x, reports, vector = _fit("lsqr", A, b, damp, atol, btol, conlim, iter_lim, x0, callback)
+    x, var, reports, vector = _fit("lsqr", A, b, damp, atol, btol, conlim, iter_lim, bool(show), bool(calc_var), x0,
+                                   callback)
+    if var is None:
+        var = np.zeros(len(x))
+    elif vector:
+        var = var[:, 0]
     figures = _results(reports, vector, (
         _code, lambda r: r["iterations"], lambda r: r["plain_residual"], lambda r: r["true_residual"],
         lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["gradient"], lambda r: r["solution"]))
-    return like(x[:, 0] if vector else x, b), *figures, np.zeros(len(x))
+    return like(x[:, 0] if vector else x, b), *figures, var
 
 
 def lsmr(A, b, damp=0.0, atol=None, btol=None, conlim=None, maxiter=None, show=False, x0=None, *, callback=None):
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSMR, as scipy's lsmr: a tuple of eight.
 
     (x, istop, itn, normr, normar, norma, conda, normx), as of lsqr, whose arguments they are, too. ||A^T r|| becomes
-    smaller in each iteration; it may stop earlier than lsqr.
+    smaller in each iteration; it may stop earlier than lsqr. conda, by the method's pivots, is usually too small.
     """
-    if show:
-        raise UnsupportedError("show is not supported: report() has the figures, and callback the course")
-    x, reports, vector = _fit("lsmr", A, b, damp, atol, btol, conlim, maxiter, x0, callback)
+    x, _, reports, vector = _fit("lsmr", A, b, damp, atol, btol, conlim, maxiter, bool(show), False, x0, callback)
     figures = _results(reports, vector, (
         _code, lambda r: r["iterations"], lambda r: r["true_residual"], lambda r: r["gradient"],
         lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["solution"]))

@@ -163,6 +163,10 @@ def home_of(**handles):
         _places.set(next(iter(homes.values()))._home)
     try:
         yield
+    except MemoryError as failure:
+        if str(failure):
+            raise
+        raise MemoryError("out of memory: Python, or NumPy, for objects beside the library's arrays") from failure
     finally:
         _places.set(outer)
 

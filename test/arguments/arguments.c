@@ -77,6 +77,7 @@ static const char *const optional[] = {
     "tulle_comm_attend attend arg",
     "tulle_solve options report",
     "tulle_solve_triangular options",
+    "tulle_spectrum_filter_passes options",
     "tulle_spectrum_filter_pays options",
     "tulle_spectrum_memory options",
     "tulle_spectrum_new options",

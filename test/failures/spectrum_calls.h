@@ -14,6 +14,7 @@ static tulle_status eigenpairs(struct fixture *f, const char *text)
     tulle_layout *layout = NULL;
     tulle_spectrum_options options = {.count = 2, .block = 1, .basis = 6};
     double value[2];
+    int degree = 0;
     const tulle_layout_spec spec = {.m = M, .n = 2, .tile_rows = 1, .tile_cols = 1};
     options.size = sizeof options;
     options.chebyshev = strcmp(text, "LA") == 0;
@@ -25,6 +26,7 @@ static tulle_status eigenpairs(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
     if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &X);
     if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
+    if (status == TULLE_OK && options.chebyshev) status = tulle_spectrum_filter_degree(plan, &degree);
     if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, X, NULL);
     tulle_spectrum_free(plan);
     tulle_operator_free(&op);

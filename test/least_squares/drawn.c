@@ -34,6 +34,8 @@ struct system {
     tulle_type type;
     double damp; /* of A; that of 2^exponent A is larger */
     double A[MOST * MOST], B[MOST * COLS], X[MOST * COLS], start[MOST * COLS];
+    double limit, variance[MOST * COLS]; /* of the condition; where `estimated` */
+    bool estimated;
     double least[COLS], norm[COLS], best[MOST * COLS], condition, of_A;
 };
 
@@ -201,6 +203,8 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
     s->damp = unit(seed, 4, 9000) < .3 ? .05 + unit(seed, 5, 9000) : 0;
     s->exponent = (number % 7 == 3 ? 1 : number % 7 == 4 ? -1 : 0) * (s->type == TULLE_F32 ? 40 : 530);
     if (s->side == 4) s->exponent = 0;
+    s->limit = number % 6 == 1 ? 3 : 0;
+    s->estimated = number % 4 == 1 && s->exponent == 0;
     memset(s->A, 0, sizeof s->A);
     for (int i = 0; i < s->m; i++)
         for (int j = 0; j < s->n; j++) s->A[i * s->n + j] = rounded(s->type, element(s, seed, i, j));
@@ -231,6 +235,14 @@ static void judge(const struct system *s, int c, const tulle_least_squares_repor
     }
     const double residual = hypot(length(r, m), s->damp * length(x, n)), gradient = length(g, n),
                  rough = 200 * eps * (norm + of_A * length(x, n));
+    for (int j = 0; j < n && s->estimated; j++)
+        if (!(s->variance[j * s->cols + c] >= 0) || !isfinite(s->variance[j * s->cols + c]))
+            snprintf(text, size, "a variance of %g", s->variance[j * s->cols + c]);
+    if (*text) return;
+    if (s->limit > 0 && report->stop == TULLE_STOP_CONDITION) {
+        if (!(report->condition > s->limit)) snprintf(text, size, "the condition is %g only", report->condition);
+        return;
+    }
     if (report->stop == TULLE_STOP_STAGNATED && (residual <= rough || gradient <= rough * of_A)) return;
     if (report->stop != TULLE_STOP_CONVERGED && report->stop != TULLE_STOP_LEAST_SQUARES)
         snprintf(text, size, "%s after %d iterations, at %.3g of %.3g, gradient %.3g", tulle_stop_name(report->stop),
@@ -290,14 +302,15 @@ static tulle_status side(tulle_comm *comm, const struct system *s, int rows, con
 static tulle_status solve(
     tulle_comm *comm, const struct run *run, struct system *s, const tulle_array *a, tulle_least_squares_report *report)
 {
-    tulle_mat *A = NULL, *B = NULL, *X = NULL;
+    tulle_mat *A = NULL, *B = NULL, *X = NULL, *V = NULL;
     tulle_rows *rows = NULL;
     double error = 0;
-    const tulle_least_squares_options options = {.method = s->method,
+    tulle_least_squares_options options = {.method = s->method,
         .damp = ldexp(s->damp, s->exponent),
         .tolerance = s->type == TULLE_F32 ? 1e-4 : 0,
         .max_iterations = ITERATIONS,
         .width = s->width,
+        .max_condition = s->limit,
         .guess = s->guess};
     tulle_status status = tulle_mat_from_array(comm, a, &A);
     if (status == TULLE_OK && s->number % 2) status = deal(s, &A);
@@ -307,6 +320,8 @@ static tulle_status solve(
     if (status == TULLE_OK) status = side(comm, s, s->n, s->start, -s->exponent, TULLE_ROW_MAJOR, &X);
     if (status == TULLE_OK && s->number % 3) status = deal(s, &B);
     if (status == TULLE_OK && s->number % 5 > 2) status = deal(s, &X);
+    if (status == TULLE_OK && s->estimated) status = side(comm, s, s->n, s->start, 0, TULLE_COL_MAJOR, &V);
+    options.variance = V;
     if (status == TULLE_OK)
         status = rows ? tulle_least_squares_of_rows(rows, B, X, &options, report)
                       : tulle_least_squares(A, B, X, &options, report);
@@ -316,7 +331,9 @@ static tulle_status solve(
         status = rows ? tulle_least_squares_check_rows(rows, B, X, &options, &error)
                       : tulle_least_squares_check(A, B, X, &options, &error);
     if (status == TULLE_OK) status = s->cols ? collect_rows(comm, X, s->n, s->cols, s->X) : TULLE_OK;
+    if (status == TULLE_OK && V && s->cols) status = collect_rows(comm, V, s->n, s->cols, s->variance);
     tulle_rows_free(rows);
+    tulle_mat_free(V);
     tulle_mat_free(X);
     tulle_mat_free(B);
     tulle_mat_free(A);

@@ -39,6 +39,7 @@ sample() {
     *.restart) echo 5 ;;
     *.width) echo 2 ;;
     *.damp | *.gradient) echo 0.1 ;;
+    *.max-condition) echo 1e6 ;;
     *.precond) echo jacobi ;;
     *.permute) echo rcm ;;
     *.format) echo csr ;;

@@ -142,6 +142,8 @@ expect 0 '219 x 85, 438 entries, 2 right-hand sides' solve "$data/ash219.mtx.gz"
 expect 0 '"method":"lsmr".*"m":219,"damp":0.3.*"stop":"least-squares".*"plain_residual":.*"passed":true' solve "$data/ash219.mtx.gz" --method LSMR --damp 0.3 --rhs ones --check --json
 expect 0 '^check passed' solve "$data/ash219.mtx.gz" --method lsmr --type f32 --tol 1e-4 --check --pes 3
 expect 1 'lsqr, column 1, iteration 2: ' solve "$data/ash219.mtx.gz" --method lsqr --max-iterations 2 --rhs ones
+expect 1 'the estimate of the condition is 6.0[0-9]*, above 5' solve "$data/ash219.mtx.gz" --method lsqr --max-condition 5 --rhs ones
+expect 0 '"stop":"converged"' solve "$data/ash219.mtx.gz" --method lsmr --max-condition 5 --rhs ones --json
 expect 2 'has .* rows' solve "$data/ash219.mtx.gz" --method lsqr --rhs "$work/indefinite.mtx"
 expect 2 'source rebalance' solve "$data/ash219.mtx.gz" --method lsqr --source rebalance
 expect 0 'gmres, none' solve stencil2d:n=4 --method GMRES --restart 5

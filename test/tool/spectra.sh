@@ -30,6 +30,9 @@ fi
 expect 0 '"method":"lobpcg","precond":"ic0".*"converged":5,"values":\[0.16202' eig stencil2d:n=10 -k 5 -m lobpcg --precond ic0 --pes 3 --json -o "$work/v.npy"
 expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -m lobpcg --pes 2
 expect 2 'does not go with --sigma' eig stencil2d:n=10 -m lobpcg --sigma 1
+expect 1 'in .* passes: r^T M r < 0 for .* the preconditioner M is not positive definite' eig stencil2d:n=10,shift=-5 -k 3 -m lobpcg --precond jacobi --max-passes 3
+expect 1 '3 eigenpairs have converged in [0-9]* passes$' eig stencil2d:n=10 -k 3 -m lobpcg --precond jacobi --max-passes 3
+expect 0 'polynomial, 2 to 1000' eig --help
 expect 2 'is for --method lobpcg' eig stencil2d:n=10 --precond ic0
 expect 2 'smallest (SA) or the largest (LA) pairs, not BE' eig stencil2d:n=10 -m lobpcg -w BE
 expect 2 'is 99 x 99, but stencil2d:n=10 100 x 100' eig stencil2d:n=10 band:n=99,lower=2,values=spd

@@ -13,6 +13,7 @@
 #include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
+#include "solves/eig_method.h"
 #include "verb.h"
 #include "verbs/block_sizes.h"
 #include "verbs/product_operands.h"
@@ -300,6 +301,28 @@ static const struct option options[] = {{.name = "pes",
         .low = 1,
         .high = 1000000,
         .text = "eig, svd, pca: directions kept"},
+    {.name = "which",
+        .letter = 'w',
+        .kind = KIND_WORD,
+        .argument = "END",
+        .fallback = "LM",
+        .text = "eig: as `tulle eig`"},
+    {.name = "method",
+        .kind = KIND_CHOICE,
+        .argument = EIG_METHODS,
+        .fallback = "auto",
+        .text = "eig: as `tulle eig` of a matrix in memory; in a file auto is lanczos"},
+    {.name = "degree",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "D",
+        .fallback = "3 to 60, by --bounds",
+        .low = 2,
+        .high = 1000,
+        .text = "eig: of chebyshev's polynomial, 2 to 1000"},
+    {.name = "bounds",
+        .kind = KIND_FLAG,
+        .text = "eig: read the matrix, and find the bounds of its spectrum by up to 40 passes, and so the degree"},
     SIZE_OPTION("size", "gemm: factors of N x N; also the default of --m, --n and --k"),
     SIZE_OPTION("m", "gemm: rows of A"), SIZE_OPTION("n", "gemm: columns of B (default: as --m)"),
     SIZE_OPTION("k", "gemm: columns of A, rows of B (default: as --m)"),

@@ -36,6 +36,9 @@ tulle_status least_squares_options(struct iteration *s)
     if (status == TULLE_OK && options_flag(o, "gradient"))
         status = tulle_parse_real(options_word(o, "gradient", "0"), "--gradient", 0, 1, &f->gradient);
     if (f->gradient == 0) f->gradient = TULLE_NONE;
+    if (status == TULLE_OK && options_flag(o, "max-condition"))
+        status =
+            tulle_parse_real(options_word(o, "max-condition", "0"), "--max-condition", 0, 1e300, &f->max_condition);
     if (status == TULLE_OK && s->streaming.options.rebalance)
         status = tulle_fail(TULLE_ERR_ARG,
             "--source rebalance is of products that stream through a device, which %s has not", s->course.method);

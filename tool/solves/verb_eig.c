@@ -10,6 +10,7 @@
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
+#include "solves/eig_method.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -242,19 +243,6 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
 
 /* ---- options ---- */
 
-/* The filter, where it is asked for or faster, by the header of the matrix. */
-static void choose_filter(struct pairs *p, const struct options *o, const tulle_operand_shape *shape)
-{
-    const char *method = options_word(o, "method", "auto");
-    const double stored = (double)shape->stored * (shape->symmetric ? 2 : 1);
-    p->spectrum.size = sizeof p->spectrum;
-    p->spectrum.degree = (int)options_int(o, "degree", 0);
-    p->spectrum.chebyshev =
-        strcmp(method, "chebyshev") == 0 ||
-        (strcmp(method, "auto") == 0 && !p->streamed && !factorised(p) && shape->stored >= 0 &&
-            !options_flag(o, "basis") && tulle_spectrum_filter_pays(&p->spectrum, shape->m, stored));
-}
-
 /* --method, --precond, --sigma and what they do not go with. */
 static tulle_status read_method(struct pairs *p)
 {
@@ -324,7 +312,7 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
         return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
             shape->m, plural(shape->m, "row", "rows"), p->options->operand[0]);
     if (p->spectrum.block > shape->m) p->spectrum.block = (int)shape->m;
-    choose_filter(p, p->options, shape);
+    choose_filter(p->options, shape, p->streamed || factorised(p), &p->spectrum);
     return TULLE_OK;
 }
 
@@ -338,12 +326,10 @@ static tulle_status check_needs(const struct pairs *p, const tulle_operand_shape
     if (whole) needs_reading(&n, A);
     if (factorised(p)) needs_matrix(&n, 6 * A); /* H - sigma S and its copies, S and a factor without fill */
     if (options_flag(p->options, "output")) needs_matrix(&n, p->spectrum.count * vector);
-    const double method =
-        n.pes * (double)tulle_spectrum_memory(&p->spectrum, shape->m, shape->m / n.pes + 1, p->reading.type, n.pes);
-    const int columns = p->spectrum.count < 64 ? p->spectrum.count : 64;
+    const double method = n.pes * eig_memory(&p->spectrum, shape->m, p->reading.type, n.pes);
     const double product = p->streamed ? streaming_needs(&p->streaming, &n, A, rows) + (n.pes + 1) * vector
                                        : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
-    needs_stage(&n, method + product + (2 + n.pes) * columns * vector);
+    needs_stage(&n, method + product);
     return needs_check(&n, "eig");
 }
 
@@ -399,7 +385,7 @@ static const struct option options[] = {{.name = "count",
     {.name = "method",
         .letter = 'm',
         .kind = KIND_CHOICE,
-        .argument = "auto|lanczos|chebyshev|lobpcg",
+        .argument = EIG_METHODS "|lobpcg",
         .fallback = "auto",
         .text =
             "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; chebyshev: that of a "
@@ -422,7 +408,7 @@ static const struct option options[] = {{.name = "count",
         .fallback = "by bounds of the spectrum",
         .low = 2,
         .high = 1000,
-        .text = "of chebyshev's polynomial: passes for a direction of the basis"},
+        .text = "of chebyshev's polynomial, 2 to 1000: passes for a direction of the basis"},
     {.name = "max-passes",
         .kind = KIND_INT,
         .argument = "N",

@@ -113,6 +113,9 @@ static void judge(tulle__fit *f, tulle__fit_column *c)
         tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
     } else if (away <= 1) {
         tulle__krylov_stop(k, TULLE_STOP_LEAST_SQUARES, " ");
+    } else if (c->limited) {
+        tulle__krylov_stop(k, TULLE_STOP_CONDITION, "the estimate of the condition is %.3g, above %.3g", c->condition,
+            f->options->max_condition);
     } else if (k->iteration >= k->options.max_iterations) {
         tulle__krylov_stop(k, TULLE_STOP_ITERATIONS,
             "the residual is %.3g, not yet %.3g, and ||A^T r|| %.3g of ||A|| ||r||, not yet %.3g",
@@ -155,17 +158,19 @@ static void advance(tulle__fit *f, tulle__fit_column *c, double last_alpha)
     const int finite = tulle__krylov_take(k, residual);
     tulle__krylov_report(k, false);
     c->due = distance(f, c, residual, gradient) <= 1 || c->alpha <= noise || c->beta <= noise;
-    c->starts = c->due || k->iteration >= k->options.max_iterations;
+    c->limited = f->options->max_condition > 0 && c->condition > f->options->max_condition;
+    c->starts = c->due || c->limited || k->iteration >= k->options.max_iterations;
     if (finite) return;
     c->ends = k->stop; /* when its true residual is known */
     k->stop = TULLE_STOP_COUNT;
     c->starts = true;
 }
 
-/* alpha v, and the squares of it and of x. Collective, agreed. */
+/* alpha v, and the squares of it, of x, and of LSQR's w. Collective, agreed. */
 static tulle_status next_directions(tulle__fit *f, const double *square, double *dots)
 {
-    const void *x[2 * MOST];
+    const void *x[3 * MOST];
+    const int parts = f->options->method == TULLE_LEAST_SQUARES_LSQR ? 3 : 2;
     for (int i = 0; i < f->going; i++) {
         tulle__fit_column *c = running(f, i);
         const double beta = sqrt(square[i]), by = beta > 0 ? 1 / beta : 0;
@@ -173,9 +178,10 @@ static tulle_status next_directions(tulle__fit *f, const double *square, double 
         tulle__space_combine(&f->of_columns, 1, &by, &y, c->starts ? 0 : -beta / c->alpha, c->v);
         x[i] = c->v;
         x[f->going + i] = c->k.x;
+        x[2 * f->going + i] = c->w;
         if (!c->starts) c->beta = beta;
     }
-    return tulle__space_dots(&f->of_columns, 2 * f->going, x, x, dots);
+    return tulle__space_dots(&f->of_columns, parts * f->going, x, x, dots);
 }
 
 /*
@@ -219,7 +225,6 @@ static void begin_all(tulle__fit *f)
         if (c->k.stop != TULLE_STOP_COUNT) continue;
         if (f->options->guess) read_x(f, &c->k);
         c->starts = true;
-        c->least = INFINITY;
         f->list[f->going++] = j;
     }
     for (int i = 0; i < f->going; i++) running(f, i)->k.active = f->going;
@@ -228,7 +233,7 @@ static void begin_all(tulle__fit *f)
 /* Collective, agreed. */
 static tulle_status round_of_all(tulle__fit *f)
 {
-    double rows_square[MOST], square[MOST], dots[2 * MOST];
+    double rows_square[MOST], square[MOST], dots[3 * MOST] = {0};
     bool again = false;
     TULLE_CALL(pass(f));
     TULLE_CALL(tulle__space_squares(&f->of_rows, f->going, f->U, f->columns, rows_square));
@@ -246,6 +251,7 @@ static tulle_status round_of_all(tulle__fit *f)
         const double last = c->alpha;
         c->alpha = sqrt(dots[i]);
         c->solution = sqrt(dots[f->going + i]);
+        c->w_square = dots[2 * f->going + i];
         c->starts ? begin(f, c, rows_square[i], square[i]) : advance(f, c, last);
     }
     list_running(f);

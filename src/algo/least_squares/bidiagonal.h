@@ -12,14 +12,19 @@ typedef struct tulle__fit_column {
     tulle__krylov k; /* x, figures, why it stopped; b lies in U alone */
     char *vectors;
     void *v, *y, *d;   /* alpha v; A^T u; the lower part of u, with damp */
-    void *w, *h, *bar; /* LSQR: w; LSMR: h and hbar */
+    void *w, *h, *bar; /* LSQR: w; LSMR: h, the same, and hbar */
+    void *variance;    /* sums of squares of w / rho; NULL: not wanted */
     double alpha, beta;
     double rho, rho_bar, phi_bar;                           /* LSQR; rho and rho_bar: LSMR, too */
     double alpha_bar, zeta, zeta_bar, cosine_bar, sine_bar; /* LSMR */
     double beta_d, beta_dd, rho_d, tau_tilde, theta_tilde;  /* LSMR: ||r|| */
-    double norm, most, least;                               /* ||A||; its pivots */
+    double norm, condition;                                 /* ||A||; its condition */
+    double of_B, of_D, w_square;                            /* LSQR: squares of ||B||_F and ||D||_F; of w's length */
+    double most, least;                                     /* LSMR: pivots */
     double gradient, plain, solution;                       /* computed from x */
     bool starts, due;                                       /* due: it should be solved */
+    bool limited;                                           /* its condition is above the limit */
+    int64_t begun;                                          /* the iteration from which this bidiagonal matrix is */
     tulle_stop ends; /* why the column stops at the start; TULLE_STOP_COUNT: it need not */
     tulle__krylov_strikes strikes;
 } tulle__fit_column;
@@ -33,6 +38,7 @@ typedef struct tulle__fit {
     tulle__fit_column *column;
     int columns, going, list[TULLE__TALL_MOST]; /* of those that run */
     const tulle_mat *B, *X;                     /* in the layouts of both */
+    tulle_mat *variance;                        /* in X's layout, or NULL */
     void *U;                                    /* lines of beta u, `columns` apart, of those that run in order */
     void *in, *out;                             /* lines of directions, and of A^T u */
     double damp;

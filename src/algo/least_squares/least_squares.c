@@ -10,13 +10,19 @@
 
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/least_squares/bidiagonal.h"
+#include "algo/spectrum/spectrum_plan.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/overlap.h"
 #include "tile/element.h"
 
-enum { VECTORS = 6 }; /* of a column: x, v, y, d, and two of the method */
+enum { VECTORS = 7 }; /* of a column: x, v, y, d, two of the method; and variances, if they are wanted */
+
+static size_t vectors_of(const tulle_least_squares_options *o)
+{
+    return o->variance ? VECTORS : VECTORS - 1;
+}
 
 void tulle__least_squares_defaults(tulle_least_squares_options *o, tulle_type type)
 {
@@ -31,13 +37,13 @@ size_t tulle_least_squares_memory(
 {
     enum { FIXED = 1 << 20, SLICES = 16, PIECES = 64 << 20, PARTS = 96 };
     tulle_least_squares_options own;
-    if (TULLE__OPTIONS(options, &own, history_capacity) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
+    if (TULLE__OPTIONS(options, &own, variance) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || pes < 1)
         return 0;
     const size_t size = tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1), lines = (size_t)(n + 1) * w,
                  parts = (size_t)(n / pes + 1);
     /* sums of slices, whole X and Y in double precision; own rows of vectors and lines; U */
-    return lines * (sizeof(double) + (SLICES + 3) * size) + parts * w * (VECTORS + 2) * size +
+    return lines * (sizeof(double) + (SLICES + 3) * size) + parts * w * (vectors_of(&own) + 2) * size +
            (size_t)(m / pes + 1) * w * size + w * PARTS * sizeof(double) * (size_t)(pes + 16) + PIECES + FIXED;
 }
 
@@ -54,10 +60,10 @@ static void fini(tulle__fit *f)
     tulle__space_fini(&f->of_columns);
 }
 
-static void arrange(tulle__fit_column *c, size_t bytes)
+static void arrange(tulle__fit_column *c, size_t vectors, size_t bytes)
 {
-    void **const place[VECTORS] = {&c->k.x, &c->v, &c->y, &c->d, &c->w, &c->bar};
-    for (int i = 0; i < VECTORS; i++) *place[i] = c->vectors + (size_t)i * bytes;
+    void **const place[VECTORS] = {&c->k.x, &c->v, &c->y, &c->d, &c->w, &c->bar, &c->variance};
+    for (size_t i = 0; i < vectors; i++) *place[i] = c->vectors + i * bytes;
     c->h = c->w;
 }
 
@@ -77,7 +83,7 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
 {
     const tulle_type type = f->rows->type;
     const size_t size = tulle_type_size(type), w = (size_t)f->columns;
-    const int dots = 2 * f->columns;
+    const int dots = 3 * f->columns;
     tulle_status status = tulle__space_init(f->comm, f->rows->layout, type, dots, dots, &f->of_rows);
     if (status == TULLE_OK) status = tulle__space_init(f->comm, f->gram->layout, type, dots, dots, &f->of_columns);
     const size_t m = (size_t)f->of_rows.rows, n = (size_t)f->of_columns.rows;
@@ -87,9 +93,10 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
     if (status == TULLE_OK) status = tulle__alloc(n * w, size, "gradients", &f->out);
     for (int j = 0; status == TULLE_OK && j < f->columns; j++) {
         tulle__fit_column *c = &f->column[j];
-        status = tulle__alloc_zero(VECTORS, n * size, "vectors of least squares", &c->vectors);
+        status = tulle__alloc_zero(vectors_of(f->options), n * size, "vectors of least squares", &c->vectors);
         if (status != TULLE_OK) break;
-        arrange(c, n * size);
+        arrange(c, vectors_of(f->options), n * size);
+        c->condition = 1;
         c->k.comm = f->comm;
         c->k.options = krylov_options(f->options);
         c->k.space.type = type;
@@ -146,7 +153,8 @@ static bool is_solved(const tulle__krylov *k)
 }
 
 /*
- * Writes X; columns of which this lost a part are judged anew, as X has them, by a start. Collective, agreed.
+ * Writes X, and variances; columns of X of which this lost a part are judged anew, as X has them, by a start.
+ * Collective, agreed.
  */
 static tulle_status return_columns(tulle__fit *f, tulle_mat *X)
 {
@@ -155,7 +163,9 @@ static tulle_status return_columns(tulle__fit *f, tulle_mat *X)
     tulle_status status;
     for (int j = 0; j < f->columns; j++) {
         const tulle__krylov *k = &f->column[j].k;
-        most[j] = tulle__columns_write_back(X, k->column, k->scale * f->gram->unit, k->x, 1);
+        const double unit = f->gram->unit;
+        if (f->variance) (void)tulle__columns_write_back(f->variance, k->column, unit * unit, f->column[j].variance, 1);
+        most[j] = tulle__columns_write_back(X, k->column, k->scale * unit, k->x, 1);
         most[f->columns + j] = tulle__columns_largest(X, k->column);
     }
     TULLE_TRY(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, 2 * f->columns, most)));
@@ -192,7 +202,7 @@ static tulle_status report_totals(tulle__fit *f, tulle_least_squares_report *rep
             .plain_residual = c->plain * scale,
             .gradient = c->gradient / unit * scale,
             .operator_norm = c->norm / unit,
-            .condition = c->most > 0 ? c->most / c->least : 1,
+            .condition = c->condition,
             .solution = c->solution * scale * unit,
             .seconds = most[0],
             .product = {most[1], sum[1]},
@@ -244,7 +254,8 @@ static tulle_status choose_width(
 
 /* Solves with B and X in the layouts of rows and columns. Collective, agreed. */
 static tulle_status solve_columns(tulle__row_passes *rows, tulle__gram *gram, int width, const tulle_mat *B,
-    tulle_mat *X, const tulle_least_squares_options *o, tulle_least_squares_report *report, char *failed)
+    tulle_mat *X, tulle_mat *variance, const tulle_least_squares_options *o, tulle_least_squares_report *report,
+    char *failed)
 {
     const tulle_gidx count = X->layout->n;
     tulle_status status = TULLE_OK;
@@ -257,6 +268,7 @@ static tulle_status solve_columns(tulle__row_passes *rows, tulle__gram *gram, in
             .columns = (int)columns,
             .B = B,
             .X = X,
+            .variance = variance,
             .damp = o->damp * gram->unit};
         status = solve_group(&f, X, first, report ? report + first : NULL, failed);
         first += columns;
@@ -267,17 +279,21 @@ static tulle_status solve_columns(tulle__row_passes *rows, tulle__gram *gram, in
 static tulle_status solve(tulle__row_passes *rows, const tulle_mat *B, tulle_mat *X,
     const tulle_least_squares_options *o, tulle_least_squares_report *report, char *failed)
 {
-    tulle_mat *staged_B = NULL, *staged_X = NULL;
+    tulle_mat *staged_B = NULL, *staged_X = NULL, *staged = NULL, *variance = o->variance;
     tulle__gram gram = {.comm = NULL};
     int width;
     tulle_status status = choose_width(rows, o, X->layout->n, &width);
     if (status == TULLE_OK) status = tulle__gram_init(rows, NULL, NULL, width, &gram);
     if (status == TULLE_OK) status = tulle__columns_stage(B, rows->layout, 1, &staged_B);
     if (status == TULLE_OK) status = tulle__columns_stage(X, gram.layout, o->guess, &staged_X);
+    if (status == TULLE_OK && variance) status = tulle__columns_stage(variance, gram.layout, 0, &staged);
     if (status == TULLE_OK)
-        status = solve_columns(rows, &gram, width, staged_B ? staged_B : B, staged_X ? staged_X : X, o, report, failed);
+        status = solve_columns(rows, &gram, width, staged_B ? staged_B : B, staged_X ? staged_X : X,
+            staged ? staged : variance, o, report, failed);
+    if (status == TULLE_OK && staged) status = tulle__columns_return(staged, variance);
     if (status == TULLE_OK)
         status = staged_X ? tulle__columns_return(staged_X, X) : tulle_comm_agree(rows->comm, TULLE_OK);
+    tulle_mat_free(staged);
     tulle_mat_free(staged_X);
     tulle_mat_free(staged_B);
     tulle__gram_fini(&gram);
@@ -285,6 +301,20 @@ static tulle_status solve(tulle__row_passes *rows, const tulle_mat *B, tulle_mat
 }
 
 /* ---- arguments ---- */
+
+/* The outcome is the same on all PEs, but for arrays that overlap. */
+static tulle_status check_variance(const tulle_mat *variance, const tulle_mat *B, const tulle_mat *X)
+{
+    if (variance->comm != X->comm)
+        return tulle__fail(TULLE_ERR_ARG, "variance and X belong to different teams, or parts of one");
+    if (variance->kind != TULLE_DENSE || variance->type != X->type || variance->layout->m != X->layout->m ||
+        variance->layout->n != X->layout->n)
+        return tulle__fail(TULLE_ERR_ARG,
+            "variance must be dense and of X's type and shape, %s, %" PRId64 " x %" PRId64, tulle_type_name(X->type),
+            X->layout->m, X->layout->n);
+    const tulle_status status = tulle__mat_check_apart(variance, "variance", X, "X");
+    return status == TULLE_OK ? tulle__mat_check_apart(variance, "variance", B, "B") : status;
+}
 
 /* The outcome is the same on all PEs. */
 static tulle_status check(tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_mat *B,
@@ -304,9 +334,12 @@ static tulle_status check(tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_ty
         return tulle__fail(TULLE_ERR_ARG,
             "tolerances, damp and max_iterations must be at least 0, but are %g, %g, %g, %g, %" PRId64, o->tolerance,
             o->absolute, o->gradient, o->damp, o->max_iterations);
+    if (!(o->max_condition >= 0))
+        return tulle__fail(TULLE_ERR_ARG, "max_condition must be at least 0, but is %g", o->max_condition);
     if (o->width < 0 || o->width > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a batch has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
     tulle_status status = tulle__mat_check_apart(X, "X", B, "B");
+    if (status == TULLE_OK && o->variance) status = check_variance(o->variance, B, X);
     return status == TULLE_OK ? tulle__wants_values(comm, "least squares") : status;
 }
 
@@ -321,10 +354,11 @@ tulle_status tulle_least_squares(const tulle_mat *A, const tulle_mat *B, tulle_m
     const tulle_least_squares_options *options, tulle_least_squares_report *report)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, history_capacity) ||
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, variance) ||
         TULLE__OUTSIDE(options->method, TULLE_LEAST_SQUARES_METHOD_COUNT - 1))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);
+    TULLE_CALL(tulle__spectrum_presence(A->comm, own.variance, "variance"));
     char failed[TULLE_MESSAGE_MAX] = "";
     tulle__row_passes rows = {.comm = NULL};
     tulle_status status = TULLE_OK;
@@ -342,11 +376,11 @@ tulle_status tulle_least_squares_of_rows(tulle_rows *given, const tulle_mat *B, 
     const tulle_least_squares_options *options, tulle_least_squares_report *report)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL_AS(given, "rows") || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(options, &own, history_capacity) ||
+    if (TULLE__NULL_AS(given, "rows") || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, variance) ||
         TULLE__OUTSIDE(options->method, TULLE_LEAST_SQUARES_METHOD_COUNT - 1))
         return tulle__refuse(given ? given->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(given->comm);
+    TULLE_CALL(tulle__spectrum_presence(given->comm, own.variance, "variance"));
     char failed[TULLE_MESSAGE_MAX] = "";
     tulle__row_passes rows = {.comm = NULL};
     tulle__least_squares_defaults(&own, given->type);

@@ -121,7 +121,7 @@ tulle_status tulle_least_squares_check(const tulle_mat *A, const tulle_mat *B, c
     const tulle_least_squares_options *options, double *error)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, history_capacity) ||
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, variance) ||
         TULLE__NULL(error))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     double found = 0;
@@ -136,7 +136,7 @@ tulle_status tulle_least_squares_check_rows(
     tulle_rows *rows, const tulle_mat *B, const tulle_mat *X, const tulle_least_squares_options *options, double *error)
 {
     tulle_least_squares_options own;
-    if (TULLE__NULL(rows) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, history_capacity) ||
+    if (TULLE__NULL(rows) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &own, variance) ||
         TULLE__NULL(error))
         return tulle__refuse(rows ? rows->comm : B ? B->comm : X ? X->comm : NULL);
     double found = 0;

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "algo/least_squares/bidiagonal.h"
+#include "tile/element.h"
 
 static double over(double x, double y)
 {
@@ -26,9 +27,42 @@ static void take_pivot(tulle__fit_column *c, double pivot)
     if (pivot != 0) c->least = fmin(c->least, fabs(pivot));
 }
 
+/*
+ * A step's column w / rho of D = V R^-1, R the triangular factor of B: its squares are added to the variances, of the
+ * first bidiagonal matrix alone, as another one finds the same directions again.
+ */
+static void add_variance(const tulle__fit *f, const tulle__fit_column *c, double rho)
+{
+    const tulle_type type = f->of_columns.type;
+    if (!c->variance || c->begun > 0 || rho == 0) return;
+    for (int64_t i = 0; i < f->of_columns.rows; i++) {
+        const double d = tulle__element(type, c->w, i) / rho;
+        tulle__element_set(type, c->variance, i, tulle__element(type, c->variance, i) + d * d);
+    }
+}
+
+/* The condition by the norms of B and D, of LSQR. */
+static void add_norms(tulle__fit_column *c, double alpha, double rho)
+{
+    c->of_B += alpha * alpha + c->beta * c->beta;
+    if (rho != 0) c->of_D += c->w_square / (rho * rho);
+    c->condition = fmax(c->condition, sqrt(c->of_B) * sqrt(c->of_D));
+}
+
+/* The condition by pivots, of LSMR: those before, and `part`, which is the last one's without the next step. */
+static void add_pivots(tulle__fit_column *c, bool first, double before, double part)
+{
+    if (!first) take_pivot(c, before);
+    const double most = fmax(c->most, fabs(part)), least = fmin(c->least, part != 0 ? fabs(part) : INFINITY);
+    if (least < INFINITY) c->condition = fmax(c->condition, most / least);
+}
+
 void tulle__fit_begin(tulle__fit *f, tulle__fit_column *c)
 {
     const double by = over(1, c->alpha);
+    c->begun = c->k.iteration;
+    c->of_B = c->of_D = c->most = 0;
+    c->least = INFINITY;
     if (f->options->method == TULLE_LEAST_SQUARES_LSQR) {
         c->phi_bar = c->beta;
         c->rho_bar = c->alpha;
@@ -46,11 +80,12 @@ void tulle__fit_begin(tulle__fit *f, tulle__fit_column *c)
     add(f, 0, c->v, 0, c->bar);
 }
 
-static void step_lsqr(tulle__fit *f, tulle__fit_column *c)
+static void step_lsqr(tulle__fit *f, tulle__fit_column *c, double last_alpha)
 {
     const double rho = hypot(c->rho_bar, c->beta), cosine = over(c->rho_bar, rho), sine = over(c->beta, rho),
                  theta = sine * c->alpha, phi = cosine * c->phi_bar;
-    take_pivot(c, rho);
+    add_norms(c, last_alpha, rho);
+    add_variance(f, c, rho);
     c->rho = cosine;
     c->rho_bar = -cosine * c->alpha;
     c->phi_bar *= rho > 0 ? sine : 1;
@@ -75,7 +110,8 @@ static void step_lsmr(tulle__fit *f, tulle__fit_column *c)
     const double last_rho = c->rho, last_bar = c->rho_bar, last_zeta = c->zeta, rho = hypot(c->alpha_bar, c->beta),
                  cosine = over(c->alpha_bar, rho), sine = over(c->beta, rho), theta = sine * c->alpha,
                  theta_bar = c->sine_bar * rho, part = c->cosine_bar * rho, bar = hypot(part, theta);
-    take_pivot(c, bar);
+    add_pivots(c, c->k.iteration == c->begun, last_bar, part);
+    add_variance(f, c, rho);
     c->alpha_bar = cosine * c->alpha;
     c->rho = rho;
     c->rho_bar = bar;
@@ -92,7 +128,7 @@ static void step_lsmr(tulle__fit *f, tulle__fit_column *c)
 void tulle__fit_step(tulle__fit *f, tulle__fit_column *c, double alpha)
 {
     c->norm = fmax(c->norm, hypot(alpha, c->beta));
-    f->options->method == TULLE_LEAST_SQUARES_LSQR ? step_lsqr(f, c) : step_lsmr(f, c);
+    f->options->method == TULLE_LEAST_SQUARES_LSQR ? step_lsqr(f, c, alpha) : step_lsmr(f, c);
 }
 
 double tulle__fit_residual(const tulle__fit *f, const tulle__fit_column *c)

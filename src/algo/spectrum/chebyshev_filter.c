@@ -197,17 +197,25 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
     return TULLE_OK;
 }
 
+/* Bounds by some steps, from which tulle__spectrum_resume goes on with *next columns. Collective, agreed. */
+static tulle_status find_bounds(tulle_spectrum *s, int *next)
+{
+    const int capacity = s->most / s->options.block - 1;
+    double rest = 0;
+    int width = 0;
+    TULLE_CALL(tulle__spectrum_sample(
+        s, capacity < STEPS ? capacity : STEPS, s->options.end == TULLE_SPECTRUM_LARGEST, &width, next, &rest));
+    keep_bounds(s, width, rest);
+    return TULLE_OK;
+}
+
 tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
 {
     tulle__chebyshev *f = &s->filter;
-    const int capacity = s->most / s->options.block - 1;
     bool done = false, tried = false;
-    double rest = 0;
-    int width = 0, next = 0;
+    int next = 0;
     if (!bounds_wanted(s)) return tulle__spectrum_iterate(s);
-    TULLE_CALL(tulle__spectrum_sample(
-        s, capacity < STEPS ? capacity : STEPS, s->options.end == TULLE_SPECTRUM_LARGEST, &width, &next, &rest));
-    keep_bounds(s, width, rest);
+    TULLE_CALL(find_bounds(s, &next));
     for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !done && s->passes > 2 && s->passes < allowed(s); i++) {
         choose(s, f->near[i]);
         if (!f->degree) continue;
@@ -219,6 +227,40 @@ tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
     if (!tried) return tulle__spectrum_resume(s, next);
     tulle__spectrum_clear(s);
     return tulle__spectrum_iterate(s);
+}
+
+/* ---- before an execution ---- */
+
+tulle_status tulle_spectrum_filter_degree(tulle_spectrum *s, int *degree)
+{
+    int next;
+    if (TULLE__NULL(s)) return tulle__refuse(NULL);
+    if (TULLE__NULL(degree)) return tulle__refuse(s->comm);
+    TULLE__ENTER(s->comm);
+    *degree = s->filter.degree = 0;
+    if (!s->options.chebyshev || !bounds_wanted(s)) return TULLE_OK;
+    s->begun = tulle__now(s->comm);
+    s->passes = s->columns = 0;
+    s->allowed = s->options.max_passes;
+    s->stream = 0;
+    tulle__spectrum_clear(s);
+    TULLE_CALL(find_bounds(s, &next));
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !s->filter.degree && s->passes > 2; i++) choose(s, s->filter.near[i]);
+    *degree = s->filter.degree;
+    return TULLE_OK;
+}
+
+int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree)
+{
+    static const double blocks = 1.8; /* of p(A), over those of a full basis: a fill, some restarts, and a probe */
+    tulle_spectrum_options own;
+    if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(degree)) return 0;
+    tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
+    if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || own.basis < own.block) return 0;
+    const int capacity = own.basis / own.block - 1, last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
+    const double bounds = capacity < STEPS ? capacity : STEPS, values = (own.count + own.block - 1) / own.block,
+                 ends = own.count > own.block ? (own.count + last - 1) / last : 1;
+    return (int64_t)(bounds + values + ends + ceil(degree * blocks * own.basis / own.block));
 }
 
 bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries)

@@ -255,6 +255,16 @@ static int pack_active(tulle__lobpcg *l)
     return active;
 }
 
+/* pre = M rest, and a look at the sign of r^T M r. Collective, agreed. */
+static tulle_status precondition(tulle__lobpcg *l, int active)
+{
+    const tulle__multi_tsmttsm gram = {l->rest.val, l->width, l->pre.val, l->width, active, active, 1, l->Z.gram};
+    TULLE_CALL(l->M->apply(l->times_M));
+    TULLE_CALL(tulle__multi_tsmttsm_all(&l->Z.multi, 1, &gram));
+    for (int i = 0; i < active; i++) l->indefinite |= l->Z.gram[i][i] < 0;
+    return TULLE_OK;
+}
+
 /* W, orthonormal, behind Z; random directions where there is none. *width: its columns. Collective, agreed. */
 static tulle_status extend(tulle__lobpcg *l, int active, int *width)
 {
@@ -262,7 +272,7 @@ static tulle_status extend(tulle__lobpcg *l, int active, int *width)
     tulle_status status = TULLE_OK;
     const tulle_gidx left = l->A->n - l->Z.columns;
     tulle__block_of_columns W = {l->M ? l->pre.val : l->rest.val, l->width, active};
-    if (l->M && active) status = l->M->apply(l->times_M);
+    if (l->M && active) status = precondition(l, active);
     const int most = left < l->width ? (int)left : l->width;
     if (status == TULLE_OK) status = tulle__basis_orthonormalise(&l->Z, &W, 0, 0, most, NULL, NULL, &finite);
     if (status == TULLE_OK && !finite)

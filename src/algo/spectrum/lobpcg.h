@@ -29,6 +29,7 @@ typedef struct tulle__lobpcg {
     double *size;              /* [width]: ||S x|| */
     double norm, worst;        /* the largest |theta| of a projection; the largest residual over its limit */
     int converged;
+    bool indefinite; /* M: r^T M r was below 0 for a residual r */
     int64_t passes, columns, product_ns, begun;
 } tulle__lobpcg;
 

@@ -302,9 +302,11 @@ tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tul
         .options = &own,
         .begun = tulle__now(A->comm)};
     status = run(c, S, value, residual, X, r);
+    const bool indefinite = c->l.indefinite;
     free_call(c);
     if (status == TULLE_OK && r->converged < own.count)
-        status = tulle__fail(TULLE_ERR_CONVERGENCE, "%d of %d eigenpairs have converged in %" PRId64 " passes",
-            r->converged, own.count, r->passes);
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "%d of %d eigenpairs have converged in %" PRId64 " passes%s",
+            r->converged, own.count, r->passes,
+            indefinite ? ": r^T M r < 0 for residuals r, so that the preconditioner M is not positive definite" : "");
     return status;
 }
