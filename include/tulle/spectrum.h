@@ -146,8 +146,8 @@ TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options,
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
 
 /*
- * Collective: *degree receives that of the filter that an execution begins with, by the
- * passes (up to 40) that find its bounds, which the execution repeats; 0: it begins without a filter.
+ * Collective: *degree receives that of the filter that an execution begins with, by the passes (up to 40) that find its
+ * bounds, which the execution repeats; 0: it begins without a filter.
  */
 TULLE_API tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree);
 

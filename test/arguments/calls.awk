@@ -41,7 +41,7 @@ function declare(text, i, n, j, head, tail, name, result, parameter, type, word,
         match(parameter[i], /[a-z_A-Z0-9]+$/)
         word = substr(parameter[i], RSTART)
         type = trim(substr(parameter[i], 1, RSTART - 1))
-        if (type ~ /tulle_(comm|mat|product|trisolve|stream|rows|writer|counts|fetch|direct|operator|matfun) / && type !~ /\*\*$/) in_body = 1
+        if (type ~ /tulle_(comm|mat|product|trisolve|stream|rows|writer|counts|fetch|direct|operator|matfun|spectrum|svd) / && type !~ /\*\*$/) in_body = 1
         kind = type ~ /\*/ || type in pointer ? "p" : type in enumeration ? "e" : type ~ /^(int|int64_t|tulle_gidx)$/ ? "n" : "-"
         body = body "    " type " a" i " = GOOD_" mangled(type) "(" i - 1 ", \"" word "\");\n"
         if (kind == "p") body = body "    if (bad == " i - 1 ") a" i " = NULL;\n"
