@@ -20,7 +20,7 @@
 namespace emul
 {
 
-/* What can stop and go on: the scheduler of a block, or a fiber. */
+/* State of one that stops and goes on: the scheduler of a block, or a fiber. */
 struct resumable {
     void *sp; /* where it was left; NULL: it has not begun */
     void *tsan, *asan;
