@@ -47,8 +47,8 @@ fi
 # nvcc's disassembler, 5 MB, which toolkits without its tools lack: from Python's packages, into a folder of this tree
 if [ -n "$install" ] && { command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; }; then
     command -v nvdisasm >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvdisasm ] ||
-        "$(dirname "$0")/src/device/cuda/fetch_nvdisasm.sh" "$(dirname "$0")/build-nvdisasm" ||
-        echo "setup: without nvdisasm the loops of kernels are not looked at (src/device/cuda/sass.sh)" >&2
+        "$(dirname "$0")/src/device/cuda/kernels/fetch_nvdisasm.sh" "$(dirname "$0")/build-nvdisasm" ||
+        echo "setup: without nvdisasm the loops of kernels are not looked at (src/device/cuda/kernels/sass.sh)" >&2
 fi
 
 missing=""

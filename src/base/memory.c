@@ -439,13 +439,11 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
 
 tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void *block)
 {
-    tulle_status status = tulle__alloc(count, size, what, block);
-    if (status == TULLE_OK) {
-        void *start;
-        memcpy(&start, block, sizeof start);
-        memset(start, 0, count * size);
-    }
-    return status;
+    TULLE_CALL(tulle__alloc(count, size, what, block));
+    void *start;
+    memcpy(&start, block, sizeof start);
+    memset(start, 0, count * size);
+    return TULLE_OK;
 }
 
 tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block)

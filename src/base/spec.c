@@ -177,9 +177,9 @@ tulle_status tulle__spec_flag(tulle__spec_part *part, const char *key, int *valu
 tulle_status tulle__spec_word(tulle__spec_part *part, const char *key, const char **value)
 {
     const char *text;
-    tulle_status status = find_value(part, key, &text);
-    if (status == TULLE_OK && text) *value = text;
-    return status;
+    TULLE_CALL(find_value(part, key, &text));
+    if (text) *value = text;
+    return TULLE_OK;
 }
 
 tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *known, int nknown)

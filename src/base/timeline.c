@@ -53,9 +53,9 @@ tulle_status tulle__timeline_thread(tulle__timeline *timeline, int thread, tulle
     if (!timeline || thread == 0) return TULLE_OK;
     for (*row = timeline->lane; *row && (*row)->thread != thread;) *row = (*row)->lane;
     if (*row) return TULLE_OK;
-    tulle_status status = tulle__timeline_lane(timeline, NULL, row);
-    if (status == TULLE_OK) (*row)->thread = thread;
-    return status;
+    TULLE_CALL(tulle__timeline_lane(timeline, NULL, row));
+    (*row)->thread = thread;
+    return TULLE_OK;
 }
 
 void tulle__busy_waited(tulle__busy *busy, int64_t start, int64_t end)

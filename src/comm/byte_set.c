@@ -4,15 +4,16 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 tulle_status tulle__byte_set_reserve(tulle__byte_set *set, int64_t more)
 {
     if (set->n + more <= set->capacity) return TULLE_OK;
     int64_t capacity = 2 * (set->n + more);
-    tulle_status status = tulle__realloc((size_t)capacity, sizeof *set->range, "ranges of a segment", &set->range);
-    if (status == TULLE_OK) set->capacity = capacity;
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)capacity, sizeof *set->range, "ranges of a segment", &set->range));
+    set->capacity = capacity;
+    return TULLE_OK;
 }
 
 /* The first range that ends at `at` or later. */

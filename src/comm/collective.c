@@ -241,10 +241,10 @@ static tulle_status gather_in_pieces(tulle_comm *comm, const char *mine, size_t 
 tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint64_t *offset)
 {
     uint64_t mine = place->length ? place->offset : UINT64_MAX;
-    tulle_status status = gather_in_pieces(comm, (const char *)&mine, sizeof mine, (char *)offset);
-    for (int r = 0; r < comm->size && status == TULLE_OK; r++)
+    TULLE_CALL(gather_in_pieces(comm, (const char *)&mine, sizeof mine, (char *)offset));
+    for (int r = 0; r < comm->size; r++)
         if (offset[r] == UINT64_MAX) return TULLE_ERR_LIMIT;
-    return status;
+    return TULLE_OK;
 }
 
 /* In one piece, in data memory. TULLE_ERR_LIMIT on all PEs if one of them has no room for it. */

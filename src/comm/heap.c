@@ -95,8 +95,8 @@ static int has_room(const tulle__heap *heap)
 static tulle_status make_room(tulle__heap *heap)
 {
     int64_t all = heap->idle.n + heap->lent.n + 4 * (heap->blocks + 1);
-    tulle_status status = tulle__byte_set_reserve(&heap->lent, all - heap->lent.n);
-    return status == TULLE_OK ? tulle__byte_set_reserve(&heap->idle, all - heap->idle.n) : status;
+    TULLE_CALL(tulle__byte_set_reserve(&heap->lent, all - heap->lent.n));
+    return tulle__byte_set_reserve(&heap->idle, all - heap->idle.n);
 }
 
 static void release_some(tulle__heap *heap, uint64_t wanted)
@@ -247,16 +247,14 @@ static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, c
         if (status != TULLE_OK) return status;
         heap->capacity *= 2;
     }
-    status = make_room(heap);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_room(heap));
     int64_t found = best_fit(heap, length, charged);
     if (found < 0)
         return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but the segment of PE %d has %.1f MB, %.1f MB in use",
             what, (double)bytes / 1e6, heap->rank, (double)heap->bytes / 1e6, (double)heap->used / 1e6);
     struct extent *e = &heap->free[found];
-    status = claim(heap, e->offset + length);
-    if (status == TULLE_OK) status = tulle__account_charge(heap->account, charged, what);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(claim(heap, e->offset + length));
+    TULLE_CALL(tulle__account_charge(heap->account, charged, what));
     *place = (tulle__place){.offset = e->offset + TULLE__HEAP_HEADER,
         .length = bytes,
         .generation = ++heap->generation,

@@ -2,6 +2,7 @@
 #include "comm/link.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 
 int64_t tulle__link_now(const tulle__link *link)
 {
@@ -14,7 +15,7 @@ tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place
     if (link->ops->put_signal) return link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
     int group = TULLE__GROUPS - 1; /* reserved for this */
     uint64_t count = link->ops->put(link, group, place, at, local, bytes);
-    tulle_status status = link->ops->wait(link, group, count);
-    if (status == TULLE_OK) link->ops->store(link, word, word_at, value);
-    return status;
+    TULLE_CALL(link->ops->wait(link, group, count));
+    link->ops->store(link, word, word_at, value);
+    return TULLE_OK;
 }

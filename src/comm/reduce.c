@@ -189,8 +189,8 @@ tulle_status tulle__agree_alike(tulle_comm *comm, int n, const int64_t *value, c
         most[v] = value[v];
         most[n + v] = -value[v];
     }
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2 * n, most));
-    for (int v = 0; status == TULLE_OK && v < n; v++)
-        if (most[v] != -most[n + v]) status = tulle__fail(TULLE_ERR_ARG, "%s must be the same on all PEs", what);
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2 * n, most)));
+    for (int v = 0; v < n; v++)
+        if (most[v] != -most[n + v]) return tulle__fail(TULLE_ERR_ARG, "%s must be the same on all PEs", what);
+    return TULLE_OK;
 }

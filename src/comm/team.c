@@ -197,12 +197,10 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
 {
     tulle_team_options *options = &team->options;
     *setting = (tulle__setting){team->communicator, npes, 0, options->threads, options->memory, {0}};
-    tulle_status status = TULLE_OK;
     if (team->engine->negotiate)
-        status = team->engine->negotiate(&team->spec.part[team->spec.nparts - 1], setting);
+        TULLE_CALL(team->engine->negotiate(&team->spec.part[team->spec.nparts - 1], setting));
     else
         tulle__setting_alone(setting);
-    if (status != TULLE_OK) return status;
     if (setting->npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", setting->npes, PES_MOST);
     team->npes = setting->npes;
@@ -216,8 +214,7 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
     setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_capacity + 4095) / 4096 * 4096;
     const size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
-    status = tulle__setting_segment(setting, !team->engine->negotiate, team->memory_per_pe, most);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__setting_segment(setting, !team->engine->negotiate, team->memory_per_pe, most));
     if (!team->engine->negotiate && !(team->memory = tulle__account_new(setting->memory))) return TULLE_ERR_MEMORY;
     return TULLE_OK;
 }

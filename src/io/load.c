@@ -73,10 +73,10 @@ static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
         tulle__progress_meter_stop(meter, status == TULLE_OK);
         tulle__dense_close(dense);
     }
-    status = tulle_comm_agree(load->comm, status);
-    if (status == TULLE_OK) status = tulle__gate_sum(load->comm, &gate);
-    if (status == TULLE_OK) tulle__gate_warnings(gate.name, &gate.counts, load->warnings, TULLE_WARNINGS_MAX);
-    return status;
+    TULLE_CALL(tulle_comm_agree(load->comm, status));
+    TULLE_CALL(tulle__gate_sum(load->comm, &gate));
+    tulle__gate_warnings(gate.name, &gate.counts, load->warnings, TULLE_WARNINGS_MAX);
+    return TULLE_OK;
 }
 
 static void scatter(const tulle_tile *from, const tulle_own_tile *to)

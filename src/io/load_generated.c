@@ -107,10 +107,10 @@ static tulle_status make_tiles(const tulle__loading *load, const tulle__generato
             tulle_own_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             if (tulle__generator_counts(g)) {
-                TULLE_TRY(make_counted(load, g, i, j, A));
+                TULLE_CALL(make_counted(load, g, i, j, A));
                 continue;
             }
-            TULLE_TRY(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
+            TULLE_CALL(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
                 A->type, &rowptr, &colind, &val, &nnz));
             status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;
             if (status == TULLE_OK && nnz) {
@@ -121,11 +121,9 @@ static tulle_status make_tiles(const tulle__loading *load, const tulle__generato
             tulle__free(rowptr);
             tulle__free(colind);
             tulle__free(val);
-            if (status != TULLE_OK) goto out;
+            if (status != TULLE_OK) return status;
         }
-    TULLE_TRY(tulle__mat_publish(A));
-out:
-    return status;
+    return tulle__mat_publish(A);
 }
 
 tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A)
@@ -157,15 +155,16 @@ tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A)
     tulle__generator *generator;
     tulle_status status = TULLE_OK;
     TULLE_CALL(tulle__generator_open(load->operand, &generator));
-    for (int i = 0; i < A->layout->mt && status == TULLE_OK; i++)
-        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
             tulle_own_tile t;
             if (!tulle__tile_is_mine(A, i, j)) continue;
-            status = tulle_mat_own_tile(A, i, j, &t);
-            if (status == TULLE_OK && t.nnz)
-                status = tulle__generator_fill(generator, A->layout->row_cut[i], A->layout->row_cut[i + 1],
-                    A->layout->col_cut[j], A->layout->col_cut[j + 1], A->type, t.val, t.ld, 1);
+            TULLE_TRY(tulle_mat_own_tile(A, i, j, &t));
+            if (t.nnz)
+                TULLE_TRY(tulle__generator_fill(generator, A->layout->row_cut[i], A->layout->row_cut[i + 1],
+                    A->layout->col_cut[j], A->layout->col_cut[j + 1], A->type, t.val, t.ld, 1));
         }
+out:
     tulle__generator_close(generator);
     return status;
 }

@@ -169,8 +169,8 @@ static tulle_status list_others(const tulle__loading *load, const tulle__mtx *mt
     list[0] = '\0';
     if (!tulle__mtx_head(mtx)->archive || strstr(load->operand, tulle__mtx_base(mtx))) return TULLE_OK;
     tulle_status status = load->comm->rank == 0 ? tulle__mtx_others(mtx, list) : TULLE_OK;
-    status = tulle_comm_agree(load->comm, status);
-    return status == TULLE_OK ? tulle_comm_broadcast(load->comm, 0, list, TULLE__TAR_LIST) : status;
+    TULLE_CALL(tulle_comm_agree(load->comm, status));
+    return tulle_comm_broadcast(load->comm, 0, list, TULLE__TAR_LIST);
 }
 
 static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
@@ -203,8 +203,8 @@ static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
         .both_halves = h->symmetry != TULLE__MTX_GENERAL && stats.upper > 0 && stats.lower > 0,
         .lines = mtx};
     tulle__mtx_warnings(mtx, &stats, load->warnings, TULLE_WARNINGS_MAX);
-    status = assemble_entries(load, &entries, &gate, &kind, A);
-    if (status == TULLE_OK && *list)
+    TULLE_TRY(assemble_entries(load, &entries, &gate, &kind, A));
+    if (*list)
         tulle__warn(load->warnings, TULLE_WARNINGS_MAX, "%s: also holds %s, each an operand as in %s/%.*s",
             load->operand, list, load->operand, (int)strcspn(list, ","), list);
 out:

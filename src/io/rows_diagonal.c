@@ -98,9 +98,8 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     struct search search = {block, f};
     tulle_gidx first = rows->half ? f->first / block * block : f->first, b = rows->block;
     tulle_gidx begin = first / b, end = f->rows ? (f->first + f->rows + b - 1) / b : begin;
-    tulle_status status = grow(f);
-    return status == TULLE_OK ? tulle__rows_sweep(rows, begin, end, "reading the diagonal", look_through, &search)
-                              : status;
+    TULLE_CALL(grow(f));
+    return tulle__rows_sweep(rows, begin, end, "reading the diagonal", look_through, &search);
 }
 
 /* A tile of the result. */

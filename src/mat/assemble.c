@@ -146,13 +146,12 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
 
 static inline __attribute__((always_inline)) tulle_status each_block(struct work *w, visitor visit)
 {
-    tulle_status status = TULLE_OK;
-    for (int64_t b = 0; b < w->source->nblocks && status == TULLE_OK; b++) {
+    for (int64_t b = 0; b < w->source->nblocks; b++) {
         tulle__entry_block block;
         w->source->block(w->source->context, b, &block);
-        status = each_entry(w, &block, visit);
+        TULLE_CALL(each_entry(w, &block, visit));
     }
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status count_entries(struct work *w)
@@ -514,8 +513,8 @@ static inline void collect_entry(struct work *w, const struct entry *x)
 
 static tulle_status collect_lines(struct work *w)
 {
-    const tulle_status status = each_block(w, collect_entry);
-    return status == TULLE_OK ? w->collected : status;
+    TULLE_CALL(each_block(w, collect_entry));
+    return w->collected;
 }
 
 static tulle_status assemble_compressed(const struct work *whole, tulle_mat **out)

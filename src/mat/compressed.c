@@ -68,13 +68,10 @@ out:
 /* The parts of a matrix without entries. */
 static tulle_status empty_parts(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts)
 {
-    tulle_layout *inner = NULL;
-    tulle_status status = tulle__compressed_layout(layout, &parts->rows, &parts->cols, &inner);
-    if (status == TULLE_OK)
-        status = tulle__mat_make_empty(comm, inner, TULLE_CSR, type, TULLE_ROW_MAJOR, &parts->inner);
-    if (status == TULLE_OK) status = tulle__mat_publish(parts->inner);
-    tulle_layout_free(inner);
-    return status;
+    TULLE__SCOPED_LAYOUT tulle_layout *inner = NULL;
+    TULLE_CALL(tulle__compressed_layout(layout, &parts->rows, &parts->cols, &inner));
+    TULLE_CALL(tulle__mat_make_empty(comm, inner, TULLE_CSR, type, TULLE_ROW_MAJOR, &parts->inner));
+    return tulle__mat_publish(parts->inner);
 }
 
 tulle_status tulle__compressed_wrap(
@@ -148,29 +145,25 @@ static tulle_gidx col_number(const struct part *p, tulle_lidx c)
 
 static tulle_status numbers_of(const struct part *p, bool rows, tulle__numbers *numbers)
 {
-    tulle_status status = TULLE_OK;
     const tulle_tile *t = &p->tile;
     for (tulle_gidx r = 0; t->nnz && r < t->m; r++) {
-        if (rows && t->rowptr[r] < t->rowptr[r + 1]) TULLE_TRY(tulle__numbers_add(numbers, row_number(p, r)));
+        if (rows && t->rowptr[r] < t->rowptr[r + 1]) TULLE_CALL(tulle__numbers_add(numbers, row_number(p, r)));
         for (int64_t e = t->rowptr[r]; !rows && e < t->rowptr[r + 1]; e++)
-            TULLE_TRY(tulle__numbers_add(numbers, col_number(p, t->colind[e])));
+            TULLE_CALL(tulle__numbers_add(numbers, col_number(p, t->colind[e])));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Adds the numbers of the lines with entries of A's own tiles. */
 static tulle_status add_numbers(const tulle_mat *A, bool rows, tulle__numbers *numbers)
 {
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const struct part part = part_of(A, i, j);
-            TULLE_TRY(numbers_of(&part, rows, numbers));
+            TULLE_CALL(numbers_of(&part, rows, numbers));
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__compressed_axis(
@@ -204,7 +197,6 @@ static void map_tile(const struct part *p, const tulle__axis *rows, const tulle_
 static tulle_status map_tiles(
     const tulle_mat *A, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat *made)
 {
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             tulle_own_tile to;
@@ -214,13 +206,12 @@ static tulle_status map_tiles(
             if (known) {
                 to = tulle__own_tile_in_place(made, i, j);
             } else {
-                TULLE_TRY(tulle__mat_place(made, i, j, from.tile.nnz, &to));
+                TULLE_CALL(tulle__mat_place(made, i, j, from.tile.nnz, &to));
                 map_tile(&from, rows, cols, &onto, &to);
             }
             memcpy(to.val, from.tile.val, (size_t)to.nnz * tulle_type_size(A->type));
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__compressed_map(
@@ -250,19 +241,17 @@ static tulle_status expand_tile(tulle_mat *A, int i, int j)
     const tulle_tile *t = &from.tile;
     tulle_own_tile to;
     int32_t narrow;
-    tulle_status status;
-    TULLE_TRY(tulle__narrow(tulle__tile_rows(A, i), "the number of rows of a tile", &narrow));
-    TULLE_TRY(tulle__narrow(tulle__tile_cols(A, j), "the number of columns of a tile", &narrow));
+    TULLE_CALL(tulle__narrow(tulle__tile_rows(A, i), "the number of rows of a tile", &narrow));
+    TULLE_CALL(tulle__narrow(tulle__tile_cols(A, j), "the number of columns of a tile", &narrow));
     if (!t->nnz) return TULLE_OK;
-    TULLE_TRY(tulle__mat_place(A, i, j, t->nnz, &to));
+    TULLE_CALL(tulle__mat_place(A, i, j, t->nnz, &to));
     tulle_gidx next = 0;
     for (tulle_gidx r = 0; r < t->m; r++)
         while (next <= from.row[r] - from.first_row) to.rowptr[next++] = t->rowptr[r];
     while (next <= to.m) to.rowptr[next++] = t->nnz;
     for (int64_t e = 0; e < t->nnz; e++) to.colind[e] = (tulle_lidx)(from.col[t->colind[e]] - from.first_col);
     memcpy(to.val, t->val, (size_t)t->nnz * tulle_type_size(A->type));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status expand_tiles(tulle_mat *A)
@@ -326,21 +315,16 @@ tulle_status tulle_mat_compress(const tulle_mat *A, tulle_mat **H)
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR)
         status = tulle__fail(TULLE_ERR_ARG, "a %s matrix has no rows to compress", tulle_kind_name(A->kind));
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK && !A->compressed) status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, NULL, false, &parts.rows);
-    if (status == TULLE_OK) status = tulle__compressed_axis(A, false, NULL, false, &parts.cols);
-    if (status != TULLE_OK) goto out;
+    TULLE_TRY(tulle_comm_agree(A->comm, status));
+    if (!A->compressed) TULLE_TRY(tulle__mat_order(A));
+    TULLE_TRY(tulle__compressed_axis(A, true, NULL, false, &parts.rows));
+    TULLE_TRY(tulle__compressed_axis(A, false, NULL, false, &parts.cols));
     TULLE_TRY(tulle__compressed_map(A, &parts.rows, &parts.cols, false, &parts.inner));
     TULLE_TRY(tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
 out:
     status = tulle_comm_agree(A->comm, status);
     tulle__compressed_drop(&parts);
-    if (status == TULLE_OK)
-        *H = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, H);
 }
 
 tulle_status tulle_mat_compressed(const tulle_mat *A, tulle_compressed *view)

@@ -87,8 +87,8 @@ static tulle_status fill_spans(tulle_layout *l)
 {
     for (int t = 0; t < l->mt * l->nt; t++)
         if (l->owner[t] >= l->owners) l->owners = l->owner[t] + 1;
-    tulle_status status = tulle__alloc_zero((size_t)l->owners, sizeof *l->span, "spans of tiles", &l->span);
-    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
+    TULLE_CALL(tulle__alloc_zero((size_t)l->owners, sizeof *l->span, "spans of tiles", &l->span));
+    for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             tulle__tile_span *s = &l->span[tulle__layout_owner(l, i, j)];
             if (!s->row_end) *s = (tulle__tile_span){.row = i, .col = j};
@@ -96,7 +96,7 @@ static tulle_status fill_spans(tulle_layout *l)
             if (j < s->col) s->col = j;
             if (j >= s->col_end) s->col_end = j + 1;
         }
-    return status;
+    return TULLE_OK;
 }
 
 /* Fills the remaining fields; m, n, mt and nt are set. */
@@ -293,6 +293,11 @@ void tulle_layout_free(tulle_layout *layout)
     tulle__block_cuts_fini(&layout->row_blocks);
     tulle__block_cuts_fini(&layout->col_blocks);
     tulle__free(layout);
+}
+
+void tulle__layout_free_scoped(tulle_layout **layout)
+{
+    tulle_layout_free(*layout);
 }
 
 tulle_gidx tulle_layout_rows(const tulle_layout *layout)

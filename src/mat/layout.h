@@ -42,6 +42,10 @@ int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x);
  */
 int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut);
 
+/* Declares local layouts, NULL or freed where they go out of scope: see TULLE__SCOPED. */
+#define TULLE__SCOPED_LAYOUT __attribute__((cleanup(tulle__layout_free_scoped)))
+void tulle__layout_free_scoped(tulle_layout **layout);
+
 /* TULLE_ERR_ARG if a half (tulle/mat.h) cannot have this layout. */
 tulle_status tulle__layout_check_half(const tulle_layout *layout);
 

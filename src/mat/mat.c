@@ -260,6 +260,11 @@ void tulle_mat_free(tulle_mat *A)
     tulle__mat_drop(A);
 }
 
+void tulle__mat_free_scoped(tulle_mat **A)
+{
+    tulle_mat_free(*A);
+}
+
 /* Each PE contributes one record for each of its tiles, in tile order. */
 tulle_status tulle__mat_publish(tulle_mat *A)
 {
@@ -347,10 +352,10 @@ tulle_status tulle__mat_place_blocks(tulle_mat *A, int i, int j, int64_t blocks,
 tulle_status tulle__mat_place_result(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
 {
     tulle_own_tile tile;
-    tulle_status status = A->format->in_blocks ? tulle__mat_place_blocks(A, i, j, nnz, result->values, &tile)
-                                               : tulle__mat_place(A, i, j, nnz, &tile);
-    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
-    return status;
+    TULLE_CALL(A->format->in_blocks ? tulle__mat_place_blocks(A, i, j, nnz, result->values, &tile)
+                                    : tulle__mat_place(A, i, j, nnz, &tile));
+    *result = tulle__tile_csr_result(&tile, nnz);
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
@@ -384,18 +389,17 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
 
 static tulle_status check_columns(const tulle_layout *l)
 {
-    tulle_status status = TULLE_OK;
     int32_t width; /* indices within a tile have 32 bits */
-    for (int j = 0; j < l->nt && status == TULLE_OK; j++)
-        status = tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width);
-    return status;
+    for (int j = 0; j < l->nt; j++)
+        TULLE_CALL(tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width));
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_make_empty(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
 {
-    const tulle_status status = check_columns(layout);
-    return status == TULLE_OK ? tulle__mat_make_handle(comm, layout, kind, type, order, out) : status;
+    TULLE_CALL(check_columns(layout));
+    return tulle__mat_make_handle(comm, layout, kind, type, order, out);
 }
 
 tulle_status tulle__mat_make_handle(
@@ -476,14 +480,14 @@ tulle_status tulle__mat_make(
 static tulle_status clear(tulle_mat *A)
 {
     tulle__context *context;
-    tulle_status status = tulle__context_get(A->comm, &context);
-    for (int64_t t = 0; status == TULLE_OK && t < (int64_t)A->layout->mt * A->layout->nt; t++) {
+    TULLE_CALL(tulle__context_get(A->comm, &context));
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         const tulle__tile_record *tile = &A->replaced[t];
         if (tile->place.length)
-            status = context->kernels->scale(
-                context->pool, A->type, 1, tile->nnz, tile->nnz, 0, tulle__mapped(A->comm, &tile->place));
+            TULLE_CALL(context->kernels->scale(
+                context->pool, A->type, 1, tile->nnz, tile->nnz, 0, tulle__mapped(A->comm, &tile->place)));
     }
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
@@ -544,17 +548,17 @@ static tulle_status check_own(const tulle_mat *A, int i, int j)
 tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile)
 {
     if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
-    tulle_status status = check_own(A, i, j);
-    if (status == TULLE_OK) *tile = tulle__tile_in_place(A, i, j);
-    return status;
+    TULLE_CALL(check_own(A, i, j));
+    *tile = tulle__tile_in_place(A, i, j);
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile)
 {
     if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
-    tulle_status status = check_own(A, i, j);
-    if (status == TULLE_OK) *tile = own_tile(A, i, j);
-    return status;
+    TULLE_CALL(check_own(A, i, j));
+    *tile = own_tile(A, i, j);
+    return TULLE_OK;
 }
 
 struct fill {
@@ -582,14 +586,15 @@ tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     tulle__context *context;
-    if (A->kind != TULLE_DENSE) status = tulle__fail(TULLE_ERR_ARG, "only dense matrices can be filled at random");
-    if (status == TULLE_OK) status = tulle__context_get(A->comm, &context);
-    for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++)
-        for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {
+    if (A->kind != TULLE_DENSE) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "only dense matrices can be filled at random"));
+    TULLE_TRY(tulle__context_get(A->comm, &context));
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
             if (!tulle__tile_is_mine(A, i, j) || tulle__is_shape_only(A->comm)) continue;
             struct fill fill = {.row = A->layout->row_cut[i], .col = A->layout->col_cut[j], .seed = seed};
-            status = tulle_mat_own_tile(A, i, j, &fill.tile);
-            if (status == TULLE_OK) status = tulle__pool_run(context->pool, fill_part, &fill);
+            TULLE_TRY(tulle_mat_own_tile(A, i, j, &fill.tile));
+            TULLE_TRY(tulle__pool_run(context->pool, fill_part, &fill));
         }
+out:
     return tulle_comm_agree(A->comm, status);
 }

@@ -218,6 +218,10 @@ tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
 
+/* Declares local matrices, NULL or freed by all PEs (tulle_mat_free) where they go out of scope: see TULLE__SCOPED. */
+#define TULLE__SCOPED_MAT __attribute__((cleanup(tulle__mat_free_scoped)))
+void tulle__mat_free_scoped(tulle_mat **A);
+
 /* Puts what was made into *out, or drops it (locally), or frees it, if that has failed; returns status. */
 tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out);
 tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile/tile_csr.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 static uint64_t padded(uint64_t bytes)
@@ -156,12 +157,11 @@ static tulle_status values(
 static tulle_status count(
     const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, int64_t *multiplications)
 {
-    int64_t *flops = NULL;
-    tulle_status status = tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops);
-    if (status == TULLE_OK) status = kernels->spgemm_flops(pool, task, flops);
-    for (int64_t r = 0; status == TULLE_OK && r < task->m; r++) *multiplications += flops[r];
-    tulle__free(flops);
-    return status;
+    TULLE__SCOPED int64_t *flops = NULL;
+    TULLE_CALL(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
+    TULLE_CALL(kernels->spgemm_flops(pool, task, flops));
+    for (int64_t r = 0; r < task->m; r++) *multiplications += flops[r];
+    return TULLE_OK;
 }
 
 static tulle__blocks_offsets result(tulle_type type, int64_t rows, int64_t nnz, int64_t of_blocks)

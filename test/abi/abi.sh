@@ -10,8 +10,7 @@ cc=$3
 here=$source/test/abi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-count=0
-ok() { count=$((count + 1)); echo "ok $count - $*"; }
+. "$source/test/tool/tap.sh"
 
 mkdir "$work/later"
 cp -r "$source/CMakeLists.txt" "$source/cmake" "$source/src" "$source/include" "$work/later"
@@ -20,7 +19,7 @@ for header in "$source"/include/tulle/*.h; do
 done
 grown=$(grep -l added_later "$work"/later/include/tulle/*.h | wc -l)
 [ "$grown" -ge 10 ]
-ok "headers of a later release ($grown have structs with a size)"
+report 0 "headers of a later release ($grown have structs with a size)"
 cmake -S "$work/later" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DTULLE_TOOL=OFF -DTULLE_TESTS=OFF -DTULLE_WITH_MPI=OFF \
     -DTULLE_WITH_SHMEM=OFF -DTULLE_WITH_SIMGRID=OFF -DTULLE_WITH_CUDA=OFF -DTULLE_WITH_OPENACC=OFF \
     -DTULLE_WITH_SUITESPARSE=OFF -DTULLE_WITH_SCALAPACK=OFF -DTULLE_WITH_HDF5=OFF >/dev/null
@@ -35,15 +34,15 @@ done
 LD_LIBRARY_PATH=$build/src "$work/now.out" >"$work/expected"
 LD_LIBRARY_PATH=$work/build/src "$work/now.out" >"$work/got" || { cat "$work/got"; exit 1; }
 diff "$work/expected" "$work/got"
-ok "a program of this release runs with the later library"
+report 0 "a program of this release runs with the later library"
 LD_LIBRARY_PATH=$build/src "$work/later.out" >"$work/got" || { cat "$work/got"; exit 1; }
 diff "$work/expected" "$work/got"
-ok "a program of the later release runs with this library, which refuses options that it does not know"
+report 0 "a program of the later release runs with this library, which refuses options that it does not know"
 
 if command -v abidiff >/dev/null 2>&1; then
     abidiff --headers-dir1 "$source/include" --headers-dir2 "$work/later/include" --suppressions "$here/options.abignore" \
         "$build/src/libtulle.so" "$work/build/src/libtulle.so" >"$work/abidiff" || { cat "$work/abidiff"; exit 1; }
-    ok "abidiff accepts the later library"
+    report 0 "abidiff accepts the later library"
     sed -i 's/tulle_array_free;//; s/    local:/    local: tulle_array_free;/' "$work/later/src/tulle.map"
     cmake --build "$work/build" -j 2 --target tulle >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     if abidiff --suppressions "$here/options.abignore" "$build/src/libtulle.so" "$work/build/src/libtulle.so" >"$work/abidiff"; then
@@ -51,8 +50,8 @@ if command -v abidiff >/dev/null 2>&1; then
         exit 1
     fi
     grep -q tulle_array_free "$work/abidiff"
-    ok "abidiff refuses a library that lost a function"
+    report 0 "abidiff refuses a library that lost a function"
 else
-    ok "# SKIP abidiff is not installed (abigail-tools)"
+    report 0 "# SKIP abidiff is not installed (abigail-tools)"
 fi
 echo "1..$count"

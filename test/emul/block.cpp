@@ -37,7 +37,7 @@ void begin_fiber()
 {
     block *b = running;
 #ifdef EMUL_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &b->bottom, &b->size);
+    __sanitizer_finish_switch_fiber(nullptr, &b->scheduler.bottom, &b->scheduler.size);
 #endif
     EMUL_ACQUIRE(b); /* what was there when the kernel began */
     b->run(b->arguments);
@@ -98,6 +98,8 @@ void resume(block *b, fiber *f)
 {
     if (!f->sp) {
         f->stack = take_stack(b, f);
+        f->bottom = f->stack;
+        f->size = STACK;
         void **top = reinterpret_cast<void **>(f->stack + STACK - MARGIN - f->self.number % STAGGERED * STAGGER);
         *--top = nullptr; /* it returns nowhere; and the stack is aligned as at a call */
         *--top = reinterpret_cast<void *>(begin_fiber);
@@ -105,16 +107,7 @@ void resume(block *b, fiber *f)
     }
     b->now = f;
     emul_self = &f->self;
-#ifdef EMUL_ASAN
-    __sanitizer_start_switch_fiber(&b->asan, f->stack, STACK);
-#endif
-#ifdef EMUL_TSAN
-    __tsan_switch_to_fiber(f->tsan, __tsan_switch_to_fiber_no_sync);
-#endif
-    switch_stack(&b->sp, f->sp);
-#ifdef EMUL_ASAN
-    __sanitizer_finish_switch_fiber(b->asan, nullptr, nullptr);
-#endif
+    go_on_with(f, &b->scheduler, false);
     emul_self = nullptr;
     if (f->state == fiber::DONE) give_stack(b, f);
 }
@@ -361,7 +354,7 @@ static void begin_grid(block *b, const emul_shape &shape, void (*run)(void *), v
     b->since = 0;
     b->abandoned = false;
 #ifdef EMUL_TSAN
-    b->tsan = __tsan_get_current_fiber();
+    b->scheduler.tsan = __tsan_get_current_fiber();
     while (b->tsan_fibers.size() < b->threads.size()) b->tsan_fibers.push_back(__tsan_create_fiber(0));
     for (size_t i = 0; i < b->threads.size(); i++) b->threads[i].tsan = b->tsan_fibers[i];
 #endif

@@ -20,12 +20,18 @@
 namespace emul
 {
 
-struct fiber {
+/* State of one that stops and goes on: the scheduler of a block, or a fiber. */
+struct resumable {
+    void *sp; /* where it was left; NULL: it has not begun */
+    void *tsan, *asan;
+    const void *bottom; /* of its stack, for the sanitizer */
+    size_t size;
+};
+
+struct fiber : resumable {
     emul_thread self;
     enum { READY, AT_BARRIER, AT_WARP, DONE } state;
-    void *sp;    /* where it was left; NULL: it has not begun */
-    char *stack; /* the lowest address */
-    void *tsan, *asan;
+    char *stack;            /* the lowest address */
     unsigned waiting, gone; /* of a warp's first lane: lanes that wait for others, or have left */
     /* of the collective that it waits in */
     intptr_t where; /* a line, or the address of the call */
@@ -65,9 +71,7 @@ struct block {
     shared_array dynamic; /* the launch's */
     size_t shared_bytes, shared_most;
     /* the scheduler, and what it keeps from kernel to kernel */
-    void *sp, *tsan, *asan;
-    const void *bottom;
-    size_t size;
+    resumable scheduler;
     std::vector<char *> stacks;
     std::vector<void *> tsan_fibers;
     ~block();
@@ -102,20 +106,27 @@ inline __attribute__((always_inline)) void switch_stack(void **save, void *load)
                  "xmm13", "xmm14", "xmm15");
 }
 
+/* Stops `from`, which may end, and goes on with `to`; returns when another goes on with `from`. */
+inline __attribute__((always_inline)) void go_on_with(resumable *to, resumable *from, bool ends)
+{
+#ifdef EMUL_ASAN
+    __sanitizer_start_switch_fiber(ends ? nullptr : &from->asan, to->bottom, to->size);
+#else
+    (void)ends;
+#endif
+#ifdef EMUL_TSAN
+    __tsan_switch_to_fiber(to->tsan, __tsan_switch_to_fiber_no_sync);
+#endif
+    switch_stack(&from->sp, to->sp);
+#ifdef EMUL_ASAN
+    __sanitizer_finish_switch_fiber(from->asan, nullptr, nullptr);
+#endif
+}
+
 /* The fiber stops here until the scheduler comes back to it. */
 inline void suspend(fiber *f)
 {
-    block *b = running;
-#ifdef EMUL_ASAN
-    __sanitizer_start_switch_fiber(f->state == fiber::DONE ? nullptr : &f->asan, b->bottom, b->size);
-#endif
-#ifdef EMUL_TSAN
-    __tsan_switch_to_fiber(b->tsan, __tsan_switch_to_fiber_no_sync);
-#endif
-    switch_stack(&f->sp, b->sp);
-#ifdef EMUL_ASAN
-    __sanitizer_finish_switch_fiber(f->asan, nullptr, nullptr);
-#endif
+    go_on_with(&running->scheduler, f, f->state == fiber::DONE);
 }
 /* All who wait at the barrier go on. */
 void release_barrier(block *b);

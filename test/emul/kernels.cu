@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 using namespace tulle_cuda;
 

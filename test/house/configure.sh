@@ -6,13 +6,10 @@ set -u
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-report() { # STATUS TITLE
-    count=$((count + 1))
-    [ "$1" = 0 ] && echo "ok $count - $2" && return
-    echo "not ok $count - $2"
-    tail -5 "$work/out" | sed 's/^/# /'
-    failed=1
+. "$source/test/tool/tap.sh"
+judge() { # STATUS TITLE
+    report "$1" "$2"
+    [ "$1" = 0 ] || tail -5 "$work/out" | sed 's/^/# /'
 }
 configure() { # FOLDER OPTION...: without what takes long to look for
     folder=$1
@@ -37,22 +34,21 @@ if(NOT CMAKE_C_FLAGS STREQUAL "-DMINE" OR CMAKE_BUILD_TYPE)
 endif()
 END
 cmake -S "$work/project" -B "$work/part" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$work/out" 2>&1
-report $? "as a part of another project, Tulle::tulle"
+judge $? "as a part of another project, Tulle::tulle"
 grep '"command".*from_arrays' "$work/part/compile_commands.json" | grep -e -DMINE | grep -q tulle/include &&
     ! grep -q -- '-Werror' "$work/part/compile_commands.json"
-report $? "with that project's flags, and without -Werror"
+judge $? "with that project's flags, and without -Werror"
 grep -q '"test_' "$work/part/compile_commands.json" && status=1 || status=0
-report $status "without tests"
+judge $status "without tests"
 
 configure off -DTULLE_WITH_ZLIB=OFF -DTULLE_WITH_ISAL=OFF && ! grep -q TULLE_HAVE_ZLIB -r "$work/off/src/CMakeFiles" "$work/off/build.ninja" 2>/dev/null
-report $? "a dependency that is OFF is not used, though it is here"
+judge $? "a dependency that is OFF is not used, though it is here"
 configure on -DTULLE_WITH_ZLIB=ON -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
 [ $? != 0 ] && grep -qi 'zlib' "$work/out"
-report $? "one that is ON and missing is an error that names it"
+judge $? "one that is ON and missing is an error that names it"
 configure auto -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
-report $? "AUTO goes on without it"
+judge $? "AUTO goes on without it"
 configure absolute -DCMAKE_INSTALL_PREFIX=/opt/tulle -DCMAKE_INSTALL_LIBDIR=/opt/lib64 -DTULLE_WITH_BLAS=OFF &&
     grep -q '^libdir=/opt/lib64$' "$work/absolute/tulle.pc" && grep -q '^includedir=${prefix}/include$' "$work/absolute/tulle.pc"
-report $? "absolute folders in tulle.pc"
-echo "1..$count"
-exit $failed
+judge $? "absolute folders in tulle.pc"
+report_end

@@ -6,19 +6,14 @@ set -u
 top=$1 build=$2 cc=$3 cxx=${4:-}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-count=0 bad=0
+. "$top/test/tool/tap.sh"
 compile() { # name command...
     name=$1
     shift
-    count=$((count + 1))
-    if "$@" -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -I "$top/include" -I "$build/include" \
-        $system 2>"$work/messages"; then
-        echo "ok $count - $name"
-    else
-        sed 's/^/# /' "$work/messages"
-        echo "not ok $count - $name"
-        bad=1
-    fi
+    "$@" -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -I "$top/include" -I "$build/include" \
+        $system 2>"$work/messages"
+    report $? "$name"
+    sed 's/^/# /' "$work/messages"
 }
 newest= # a compiler that has C++20
 echo >"$work/none.cpp"
@@ -32,8 +27,7 @@ fi
 for header in "$top"/include/tulle/*.h; do
     name=$(basename "$header")
     if [ "$name" = mpi.h ] && ! command -v mpicc >/dev/null 2>&1; then
-        count=$((count + 1))
-        echo "ok $count - mpi.h # SKIP there is no MPI"
+        report 0 "mpi.h # SKIP there is no MPI"
         continue
     fi
     # twice, so that a missing guard is seen, and as a file, so that nothing is called the main file
@@ -44,5 +38,4 @@ for header in "$top"/include/tulle/*.h; do
     if [ -n "$newest" ]; then compile "$name as C++ of 2020" "$newest" -std=c++20 "$work/one.cpp"; fi
 done
 [ -n "$cxx" ] || echo "# there is no C++ compiler: headers were compiled as C only"
-echo "1..$count"
-exit $bad
+report_end

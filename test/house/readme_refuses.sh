@@ -6,12 +6,7 @@ set -u
 sources=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=0 count=0
-
-say() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$sources/test/tool/tap.sh"
 
 mkdir -p "$work/doc/images" "$work/examples" "$work/test/data"
 cp "$sources/README.md" "$work"
@@ -41,14 +36,13 @@ refused() {
 }
 run 0.010 0.013 passed
 refused
-say $? "1.3 times the time: refused, README.md stays"
+report $? "1.3 times the time: refused, README.md stays"
 run 0.010 0.0076 passed
 refused
-say $? "0.76 of it: refused"
+report $? "0.76 of it: refused"
 run 0.010 0.010 failed
 refused
-say $? "a run that did not pass: refused"
+report $? "a run that did not pass: refused"
 run 0.010 0.0124 passed && grep -q 'stationary-c 0.010 0.010 0.0124' "$work/README.md"
-say $? "1.24 times: README.md shows it"
-echo "1..$count"
-exit "$failed"
+report $? "1.24 times: README.md shows it"
+report_end

@@ -10,11 +10,7 @@ if ! command -v git >/dev/null 2>&1; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=0 count=0
-say() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$sources/test/tool/tap.sh"
 for file in CMakeLists.txt pyproject.toml python/CMakeLists.txt CITATION.cff CHANGELOG.md packaging/debian/changelog \
     packaging/conda/meta.yaml packaging/spack/package.py packaging/release.sh packaging/dist.sh; do
     mkdir -p "$work/tree/$(dirname $file)"
@@ -29,24 +25,23 @@ commit first
 release=./packaging/release.sh
 
 ! $release tagged 2>/dev/null && ! $release next 9.0.0 2>/dev/null && ! $release 2026-13-40 2>/dev/null && git diff --quiet
-say $? "without a tag, or with no date: refused, nothing changes"
+report $? "without a tag, or with no date: refused, nothing changes"
 $release 2026-11-30 >/dev/null && grep -qx "## $version (2026-11-30)" CHANGELOG.md && grep -qx 'date-released: "2026-11-30"' CITATION.cff &&
     grep -q '30 Nov 2026' packaging/debian/changelog && ! $release 2026-12-01 2>/dev/null
-say $? "a date, once"
+report $? "a date, once"
 commit release
 git -c user.name=a -c user.email=a@localhost tag -a "v$version" -m release
 tagged=$(git rev-parse HEAD)
 ./packaging/dist.sh "$work/out" >/dev/null 2>"$work/said" && ! grep -q after "$work/said"
-say $? "the archive of the tag"
+report $? "the archive of the tag"
 $release tagged >/dev/null && grep -qx "Tag \`v$version\`, commit $tagged." CHANGELOG.md && ! $release tagged 2>/dev/null
-say $? "the tag's commit, once"
+report $? "the tag's commit, once"
 commit changelog
 ./packaging/dist.sh "$work/out" >/dev/null 2>"$work/said" && grep -q "1 commits after v$version" "$work/said"
-say $? "an archive of a later commit says so"
+report $? "an archive of a later commit says so"
 ! $release next "$version" 2>/dev/null && ! $release next 0.0.1 2>/dev/null && ! $release next 9 2>/dev/null && git diff --quiet
-say $? "a version that is not after this one: refused"
+report $? "a version that is not after this one: refused"
 $release next 9.0.1 >/dev/null && [ "$($release check)" = "version 9.0.1, in all files" ] && commit next && $release 2027-01-01 >/dev/null &&
     grep -qx '## 9.0.1 (2027-01-01)' CHANGELOG.md && grep -qx "## $version (2026-11-30)" CHANGELOG.md
-say $? "the next version, and its release"
-echo "1..$count"
-exit "$failed"
+report $? "the next version, and its release"
+report_end

@@ -48,23 +48,20 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
     const tulle_array *array, tulle_mat **C)
 {
     tulle_comm *comm = A->comm;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     int given = 0;
-    tulle_status status = tulle__array_given(comm, array, &given);
-    if (status == TULLE_OK && given && (comm->size == 1 || read)) return tulle_mat_from_array(comm, array, C);
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_product_layout(A, op_a, B, op_b, &layout));
-    if (status == TULLE_OK)
-        status = B->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(comm, layout, A->type, array->order, C)
-                                        : tulle_mat_new_csr(comm, layout, A->type, C);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle__array_given(comm, array, &given));
+    if (given && (comm->size == 1 || read)) return tulle_mat_from_array(comm, array, C);
+    TULLE_CALL(tulle_comm_agree(comm, tulle_product_layout(A, op_a, B, op_b, &layout)));
+    return B->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(comm, layout, A->type, array->order, C)
+                                  : tulle_mat_new_csr(comm, layout, A->type, C);
 }
 
 /* True if a dense array is all of a matrix, on one PE. */
 static tulle_status check_whole(const char *name, const tulle_array *array)
 {
-    const tulle_status status = tulle__array_check(array);
-    if (status != TULLE_OK || (array->count == array->m && (!array->first || !array->count))) return status;
+    TULLE_CALL(tulle__array_check(array));
+    if (array->count == array->m && (!array->first || !array->count)) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG,
         "%s passes %" PRId64 " rows with first = %" PRId64 ", but has %" PRId64 ", and there is one PE", name,
         array->count, array->first, array->m);
@@ -87,16 +84,15 @@ static tulle_status multiply_transposed(tulle_comm *comm, tulle_op op_a, tulle_o
     const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
     tulle_product_report *report)
 {
-    tulle_status status = check_whole("A", A);
-    if (status == TULLE_OK && TULLE__OUTSIDE(C->order, TULLE_COL_MAJOR)) status = TULLE_ERR_ARG;
-    if (status == TULLE_OK && C->val) status = check_whole("C", C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_whole("A", A));
+    if (TULLE__OUTSIDE(C->order, TULLE_COL_MAJOR)) return TULLE_ERR_ARG;
+    if (C->val) TULLE_CALL(check_whole("C", C));
     const tulle_array a = op_a == TULLE_OP_N ? transposed(A) : *A;
     tulle_array c = transposed(C);
-    status = tulle_multiply(
-        comm, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, B, &a, beta, &c, options, report);
-    if (status == TULLE_OK) *C = transposed(&c);
-    return status;
+    TULLE_CALL(tulle_multiply(
+        comm, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, B, &a, beta, &c, options, report));
+    *C = transposed(&c);
+    return TULLE_OK;
 }
 
 tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
@@ -118,33 +114,31 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     const tulle__array_input inputs[] = {{A, "A", false}, {B, "B", false}};
     tulle_status status = tulle__array_result_begin(&result, beta != 0, inputs, 2);
     if (status == TULLE_OK) status = check_shapes(comm, op_a, op_b, A, B, beta, &result.array);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK && A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
-        status = multiply_transposed(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own.options, report);
-        if (status == TULLE_OK) tulle__array_result_end(&result);
-        return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    if (A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
+        TULLE_CALL(multiply_transposed(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own.options, report));
+        tulle__array_result_end(&result);
+        return TULLE_OK;
     }
-    if (status == TULLE_OK)
-        status = tulle__agree_alike(comm, 6,
-            (const int64_t[]){op_a, op_b, beta != 0, A == B, result.array.storage,
-                result.array.storage == TULLE_STORAGE_DENSE ? result.array.order : 0},
-            "the operations, whether beta is 0, and C's storage and order");
-    if (status == TULLE_OK &&
-        tulle__multiply_direct(comm, op_a, op_b, alpha, A, B, beta, &result.array, options, report, &status)) {
-        if (status == TULLE_OK && result.array.owned) tulle__array_result_end(&result);
-        return status;
+    TULLE_CALL(tulle__agree_alike(comm, 6,
+        (const int64_t[]){op_a, op_b, beta != 0, A == B, result.array.storage,
+            result.array.storage == TULLE_STORAGE_DENSE ? result.array.order : 0},
+        "the operations, whether beta is 0, and C's storage and order"));
+    if (tulle__multiply_direct(comm, op_a, op_b, alpha, A, B, beta, &result.array, options, report, &status)) {
+        TULLE_CALL(status);
+        if (result.array.owned) tulle__array_result_end(&result);
+        return TULLE_OK;
     }
     own.options.op_a = op_a;
     own.options.op_b = op_b;
-    if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &a);
-    if (status == TULLE_OK && B == A)
-        b = a;
-    else if (status == TULLE_OK)
-        status = tulle_mat_from_array(comm, B, &b);
-    if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result.array, &c);
-    if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own.options, &product);
-    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, &made);
-    if (status == TULLE_OK && report) *report = made;
+    TULLE_TRY(tulle_mat_from_array(comm, A, &a));
+    b = a;
+    if (B != A) TULLE_TRY(tulle_mat_from_array(comm, B, &b));
+    TULLE_TRY(make_result(a, op_a, b, op_b, beta != 0, &result.array, &c));
+    TULLE_TRY(tulle_product_new(a, b, c, &own.options, &product));
+    TULLE_TRY(tulle_product_execute(product, alpha, beta, &made));
+    if (report) *report = made;
+out:
     tulle_product_free(product);
     if (b != a) tulle_mat_free(b);
     tulle_mat_free(a);
@@ -152,7 +146,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         tulle_mat_free(c);
         return status;
     }
-    status = tulle__array_take(c, TULLE_AUTO, &result.array);
-    if (status == TULLE_OK) tulle__array_result_end(&result);
-    return status;
+    TULLE_CALL(tulle__array_take(c, TULLE_AUTO, &result.array));
+    tulle__array_result_end(&result);
+    return TULLE_OK;
 }

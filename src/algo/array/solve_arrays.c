@@ -40,16 +40,13 @@ static tulle_status open_system(tulle_comm *comm, const tulle_array *A, const tu
     const tulle__array_input inputs[] = {{A, "the matrix", false}, {B, "B", in_place}};
     tulle_status status = tulle__array_result_begin(result, guess, inputs, 2);
     if (status == TULLE_OK) status = check_system(A, B, X);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        status = tulle__agree_alike(
-            comm, 2, (const int64_t[]){X->order, guess != 0}, "X's order, and whether it has an initial guess,");
-    if (status == TULLE_OK) status = tulle__array_given(comm, X, &given);
-    if (status == TULLE_OK && guess && !given)
-        status = tulle__fail(TULLE_ERR_ARG, "an initial guess is announced, but X has no values");
-    if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &s->A);
-    if (status == TULLE_OK) status = tulle_mat_from_array(comm, B, &s->B);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    TULLE_CALL(tulle__agree_alike(
+        comm, 2, (const int64_t[]){X->order, guess != 0}, "X's order, and whether it has an initial guess,"));
+    TULLE_CALL(tulle__array_given(comm, X, &given));
+    if (guess && !given) return tulle__fail(TULLE_ERR_ARG, "an initial guess is announced, but X has no values");
+    TULLE_CALL(tulle_mat_from_array(comm, A, &s->A));
+    TULLE_CALL(tulle_mat_from_array(comm, B, &s->B));
     if (given) return tulle_mat_from_array(comm, X, &s->X);
     return tulle_mat_new_dense(comm, s->B->layout, A->type, X->order, &s->X);
 }

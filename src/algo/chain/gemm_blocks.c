@@ -332,9 +332,8 @@ static tulle_status check(const tulle_gemm_tiles *t)
 tulle_status tulle_gemm_blocks_best(const tulle_gemm_tiles *tiles, tulle_gemm_blocks *blocks)
 {
     if (TULLE__NULL(tiles) || TULLE__NULL(blocks)) return TULLE_ERR_ARG;
-    tulle_status status = check(tiles);
+    TULLE_CALL(check(tiles));
     struct best best = {.found = 0};
-    if (status != TULLE_OK) return status;
     *blocks = best.blocks;
     if (!tiles->rows || !tiles->cols) return TULLE_OK;
     search(tiles, &best);

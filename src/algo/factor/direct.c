@@ -210,16 +210,14 @@ static void drop_owned(tulle__owned *object)
 static tulle_status prepare(tulle_comm *comm, tulle_gidx n, enum kind kind, struct direct **out)
 {
     struct direct *d = NULL;
-    tulle_status status = TULLE_OK;
     TULLE_CALL(tulle__alloc_zero(1, sizeof *d, "factors", &d));
     *out = d;
     d->comm = comm;
     d->factors.n = n;
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *d->factors.row, "a permutation", &d->factors.row));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *d->factors.col, "a permutation", &d->factors.col));
-    if (kind == LU) TULLE_TRY(tulle__alloc((size_t)n, sizeof *d->factors.scale, "scales of rows", &d->factors.scale));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *d->factors.row, "a permutation", &d->factors.row));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *d->factors.col, "a permutation", &d->factors.col));
+    if (kind == LU) TULLE_CALL(tulle__alloc((size_t)n, sizeof *d->factors.scale, "scales of rows", &d->factors.scale));
+    return TULLE_OK;
 }
 
 /* Distributes the result. Collective, without a final agreement. */
@@ -252,13 +250,11 @@ static tulle_status factorise(
     if (status == TULLE_OK && kind == LU)
         status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.U);
     if (status == TULLE_OK && comm->rank == 0 && d->factors.n) status = make(brought, kind, options, d);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, distribute(d));
-    if (status == TULLE_OK) {
-        tulle__pe_own(comm->pe, &d->owned, drop_owned);
-        *factors = &d->factors;
-        d = NULL;
-    }
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_comm_agree(comm, distribute(d)));
+    tulle__pe_own(comm->pe, &d->owned, drop_owned);
+    *factors = &d->factors;
+    d = NULL;
 out:
     if (d) {
         tulle__mat_drop(d->factors.L);

@@ -95,14 +95,16 @@ static tulle_status check_overlap(const struct gemm *g, const void *C)
 static tulle_status check(const char *function, const struct gemm *g, const void *C)
 {
     const tulle_cyclic_part *const parts[] = {g->a.part, g->b.part, g->c};
-    tulle_status status = tulle__wants_values(g->comm, "a product of block-cyclic matrices");
+    tulle_status status;
+    TULLE_TRY(tulle__wants_values(g->comm, "a product of block-cyclic matrices"));
     int rank = g->comm->rank, npes = g->comm->size;
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->a.part, "A", npes, rank, g->a.val);
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->b.part, "B", npes, rank, g->b.val);
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->c, "C", npes, rank, C);
-    if (status == TULLE_OK) status = check_shapes(g);
-    if (status == TULLE_OK) status = check_overlap(g, C);
-    if (status == TULLE_OK) status = tulle__cyclic_same(g->comm, 3, parts);
+    TULLE_TRY(tulle__cyclic_check(function, g->a.part, "A", npes, rank, g->a.val));
+    TULLE_TRY(tulle__cyclic_check(function, g->b.part, "B", npes, rank, g->b.val));
+    TULLE_TRY(tulle__cyclic_check(function, g->c, "C", npes, rank, C));
+    TULLE_TRY(check_shapes(g));
+    TULLE_TRY(check_overlap(g, C));
+    TULLE_TRY(tulle__cyclic_same(g->comm, 3, parts));
+out:
     return tulle_comm_agree(g->comm, status);
 }
 
@@ -235,13 +237,15 @@ static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_pr
     tulle_product_report report; /* made by all PEs together, even if some have no use for it */
     tulle_product *plan = NULL;
     tulle_product_options options = {.size = sizeof options, .alg = TULLE_PRODUCT_STATIONARY_C, .deterministic = true};
-    tulle_status status = tulle_comm_agree(g->comm, order_indices(g));
-    if (status == TULLE_OK) status = make_operand(g, &g->a);
-    if (status == TULLE_OK) status = make_operand(g, &g->b);
-    if (status == TULLE_OK) status = make_result(g);
-    if (status == TULLE_OK) status = tulle_product_new(g->a.mat, g->b.mat, g->result, &options, &plan);
-    if (status == TULLE_OK) status = tulle_product_execute(plan, alpha, beta, &report);
-    if (status == TULLE_OK && out) *out = report;
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(g->comm, order_indices(g)));
+    TULLE_TRY(make_operand(g, &g->a));
+    TULLE_TRY(make_operand(g, &g->b));
+    TULLE_TRY(make_result(g));
+    TULLE_TRY(tulle_product_new(g->a.mat, g->b.mat, g->result, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, alpha, beta, &report));
+    if (out) *out = report;
+out:
     tulle_product_free(plan);
     return status;
 }

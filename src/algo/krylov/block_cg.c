@@ -245,7 +245,7 @@ tulle_status tulle__block_cg(tulle__block *b, int zero)
     b->alone = -1;
     for (int j = 0; j < b->columns; j++)
         if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_report(b, j); /* b = 0 */
-    tulle_status status = solve_going(b, zero);
-    if (status == TULLE_OK && b->singly) status = solve_singly(b);
-    return status;
+    TULLE_CALL(solve_going(b, zero));
+    if (b->singly) TULLE_CALL(solve_singly(b));
+    return TULLE_OK;
 }

@@ -128,10 +128,8 @@ static tulle_status init(tulle__block *b)
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *b->small, "small matrices", &b->small);
     if (status == TULLE_OK)
         status = tulle__alloc((size_t)b->multi.space.rows * (size_t)n, tulle_type_size(b->A->type), "x", &b->x);
-    TULLE_TRY(tulle_comm_agree(b->comm, status));
-    TULLE_TRY(tulle__block_vectors_new(b, n, &b->vectors));
-out:
-    return status;
+    TULLE_CALL(tulle_comm_agree(b->comm, status));
+    return tulle__block_vectors_new(b, n, &b->vectors);
 }
 
 /* Agreed. */

@@ -9,16 +9,15 @@
 tulle_status tulle__vector_new(const tulle_operator *A, int width, tulle__vector *v)
 {
     const tulle_layout *l = A->layout;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_layout_spec spec = {
         .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
-    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_dense(A->comm, layout, A->type, TULLE_ROW_MAJOR, &v->mat);
-    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout)));
+    TULLE_CALL(tulle_mat_new_dense(A->comm, layout, A->type, TULLE_ROW_MAJOR, &v->mat));
+    for (int i = 0; i < l->mt; i++)
         if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
             v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
-    tulle_layout_free(layout);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- on a device ---- */
@@ -37,20 +36,19 @@ tulle_status tulle__block_enter_device(tulle__block *b)
     const tulle__resident_range range[] = {{b->x, bytes_of(b, b->columns), NULL}, {p->in.val, panel, NULL},
         {p->out.val, panel, NULL}, {p->rest.val, panel, NULL}, {p->pre.val, panel, NULL}};
     const tulle__resident_rows own = {space->type, space->first, space->rows, space->block};
-    TULLE_TRY(tulle__resident_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->resident));
+    TULLE_CALL(tulle__resident_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->resident));
     if (!b->resident) return TULLE_OK;
     status = tulle__multi_enter(&b->multi, b->resident, b->columns);
     int64_t here = status == TULLE_OK;
     if (status == TULLE_OK) status = tulle__resident_send(b->resident, b->x, bytes_of(b, b->columns));
     if (status == TULLE_ERR_LIMIT) status = TULLE_OK;
-    TULLE_TRY(tulle_comm_agree(b->comm, status));
-    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
+    TULLE_CALL(tulle_comm_agree(b->comm, status));
+    TULLE_CALL(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
     if (here) return TULLE_OK;
     (void)tulle__multi_enter(&b->multi, NULL, 0);
     tulle__resident_close(b->resident);
     b->resident = NULL;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status leave_device(tulle__block *b)
@@ -68,9 +66,9 @@ static tulle_status stay_resident(tulle__block *b, tulle_status status)
 {
     int64_t here = status == TULLE_OK;
     if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
-    status = tulle_comm_agree(b->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here));
-    return status == TULLE_OK && !here ? leave_device(b) : status;
+    TULLE_CALL(tulle_comm_agree(b->comm, status));
+    TULLE_CALL(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
+    return here ? TULLE_OK : leave_device(b);
 }
 
 static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p)

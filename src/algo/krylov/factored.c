@@ -70,8 +70,8 @@ static tulle_status apply_factored(void *arg)
 {
     struct bound *bound = arg;
     const struct factored *f = bound->factored;
-    tulle_status status = tulle_trisolve_execute(f->first, bound->x, bound->between, NULL);
-    return status == TULLE_OK ? tulle_trisolve_execute(f->second, bound->between, bound->y, NULL) : status;
+    TULLE_CALL(tulle_trisolve_execute(f->first, bound->x, bound->between, NULL));
+    return tulle_trisolve_execute(f->second, bound->between, bound->y, NULL);
 }
 
 static void unbind_factored(void *arg)

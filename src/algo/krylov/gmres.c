@@ -76,8 +76,8 @@ static tulle_status expand(struct gmres *s, int j)
 {
     tulle__krylov *k = s->k;
     tulle__space_scale(&k->space, 1, tulle__krylov_basis(k, j), k->M ? k->rest.val : k->in.val);
-    tulle_status status = k->M ? tulle__krylov_precondition(k) : TULLE_OK;
-    return status == TULLE_OK ? tulle__krylov_product(k) : status;
+    if (k->M) TULLE_CALL(tulle__krylov_precondition(k));
+    return tulle__krylov_product(k);
 }
 
 /*

@@ -313,18 +313,13 @@ out:
 static tulle_status enter_jacobi(void *arg, tulle__device *device, tulle__device_queue *queue)
 {
     struct bound *bound = arg;
-    int64_t *rowptr = NULL;
-    int32_t *colind = NULL;
-    char *val = NULL;
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    TULLE__SCOPED int32_t *colind = NULL;
+    TULLE__SCOPED char *val = NULL;
     const void *values = NULL;
-    tulle_status status = list_inverse(bound, &rowptr, &colind, &val, &values);
-    if (status == TULLE_OK)
-        status = tulle__resident_matrix_new(
-            device, queue, bound->type, bound->rows, bound->x->layout->n, rowptr, colind, values, &bound->there);
-    tulle__free(rowptr);
-    tulle__free(colind);
-    tulle__free(val);
-    return status;
+    TULLE_CALL(list_inverse(bound, &rowptr, &colind, &val, &values));
+    return tulle__resident_matrix_new(
+        device, queue, bound->type, bound->rows, bound->x->layout->n, rowptr, colind, values, &bound->there);
 }
 
 static void leave_jacobi(void *arg)
@@ -348,7 +343,7 @@ static const struct tulle__resident resident = {.enter = enter_jacobi, .leave = 
 /* A, or a copy of it, with whole rows in the layout of the vectors; agreed. */
 static tulle_status suit_rows(const tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     const tulle_layout *l = A->layout;
     int suits = tulle__layout_same_cuts(l->row_cut, l->mt, rows->row_cut, rows->mt);
     for (int i = 0; suits && i < l->mt; i++)
@@ -357,10 +352,8 @@ static tulle_status suit_rows(const tulle_mat *A, const tulle_layout *rows, tull
     if (suits) return TULLE_OK;
     tulle_layout_spec spec = {
         .m = l->m, .n = l->n, .tile_rows = rows->mt, .tile_cols = 1, .row_cut = rows->row_cut, .owner = rows->owner};
-    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, copy);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout)));
+    return tulle_mat_redistribute(A, layout, copy);
 }
 
 static tulle_status fill(struct bound *bound, const tulle_mat *A)

@@ -23,8 +23,8 @@ TULLE__NAME(tulle_stop, stop, stops)
 static tulle_status read_amount(tulle__spec_part *part, const char *key, double most, double automatic, double *value)
 {
     const char *word = NULL;
-    tulle_status status = tulle__spec_word(part, key, &word);
-    if (status != TULLE_OK || !word) return status;
+    TULLE_CALL(tulle__spec_word(part, key, &word));
+    if (!word) return TULLE_OK;
     if (!tulle__word_same(word, "auto")) return tulle__parse_real(word, key, 0, most, value);
     *value = automatic;
     return TULLE_OK;

@@ -25,11 +25,11 @@
 static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
 {
     const tulle_layout *l = k->A->layout;
-    tulle_status status = tulle_mat_new_dense(k->comm, l, k->A->type, TULLE_ROW_MAJOR, &v->mat);
-    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
+    TULLE_CALL(tulle_mat_new_dense(k->comm, l, k->A->type, TULLE_ROW_MAJOR, &v->mat));
+    for (int i = 0; i < l->mt; i++)
         if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
             v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
-    return status;
+    return TULLE_OK;
 }
 
 /* Collective. */
@@ -139,8 +139,8 @@ static tulle_status check(const tulle_operator *A, const tulle_operator *M, cons
             o->tolerance, o->absolute, o->max_iterations, o->restart);
     if (o->width < 0 || o->width > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a block has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
-    tulle_status status = tulle__mat_check_apart(X, "X", B, "B");
-    return status == TULLE_OK ? tulle__wants_values(A->comm, "a Krylov method") : status;
+    TULLE_CALL(tulle__mat_check_apart(X, "X", B, "B"));
+    return tulle__wants_values(A->comm, "a Krylov method");
 }
 
 /* ---- a column ---- */
@@ -328,8 +328,8 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     tulle_status status = check_options(options);
     tulle__krylov_defaults(&own);
     tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own, .width = 1, .active = 1};
-    status = tulle_comm_agree(A->comm, status == TULLE_OK ? check(A, k.M, B, X, &k.options) : status);
-    if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
-    if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status == TULLE_OK ? check(A, k.M, B, X, &k.options) : status));
+    TULLE_CALL(solve(&k, B, X, report, failed));
+    if (*failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);
+    return TULLE_OK;
 }

@@ -253,8 +253,7 @@ static tulle_status next_vectors(struct minres *m)
         x[count] = m->M ? c->y : c->r2;
         y[count++] = c->t;
     }
-    tulle_status status = count ? tulle__space_dots(&m->space, count, x, y, alfa) : TULLE_OK;
-    if (status != TULLE_OK) return status;
+    if (count) TULLE_CALL(tulle__space_dots(&m->space, count, x, y, alfa));
     count = 0;
     for (int i = 0; i < m->going; i++) {
         struct column *c = running(m, i);
@@ -267,7 +266,7 @@ static tulle_status next_vectors(struct minres *m)
         c->r2 = c->t;
         c->t = oldest;
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* r2^T y of each column, and with M r2^T r2 and r^T r2. Collective, agreed. */
@@ -283,10 +282,10 @@ static tulle_status measure(struct minres *m, double (*dots)[3])
             x[each * i + d] = d == 2 ? c->r : d == 0 && m->M ? c->y : c->r2;
         }
     }
-    const tulle_status status = tulle__space_dots(&m->space, each * m->going, x, y, sums);
-    for (int i = 0; status == TULLE_OK && i < m->going; i++)
+    TULLE_CALL(tulle__space_dots(&m->space, each * m->going, x, y, sums));
+    for (int i = 0; i < m->going; i++)
         for (int d = 0; d < 3; d++) dots[i][d] = sums[each * i + (d < each ? d : 0)];
-    return status;
+    return TULLE_OK;
 }
 
 /* ||A|| ||x|| over the former residual, of columns whose trial ends; w is free. Collective, agreed. */

@@ -14,18 +14,17 @@ static tulle_status list_parts(tulle__multi *multi)
 {
     tulle__space *space = &multi->space;
     tulle_gidx most = space->block, end = space->first + space->rows;
-    tulle_status status = TULLE_OK;
     while (most * PARTS < space->rows) most *= 2;
-    for (int pass = 0; pass < 2 && status == TULLE_OK; pass++) {
+    for (int pass = 0; pass < 2; pass++) {
         multi->nparts = 0;
         for (tulle_gidx at = space->first, size; at < end; at += size) {
             size = tulle__space_subtree(space, at, end, most);
             if (pass) multi->part[multi->nparts] = (tulle__multi_part){at, size};
             multi->nparts++;
         }
-        if (!pass) status = tulle__alloc((size_t)multi->nparts, sizeof *multi->part, "parts of sums", &multi->part);
+        if (!pass) TULLE_CALL(tulle__alloc((size_t)multi->nparts, sizeof *multi->part, "parts of sums", &multi->part));
     }
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__multi_init(

@@ -66,8 +66,8 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
 static tulle_status apply_product(void *arg)
 {
     struct bound *bound = arg;
-    tulle_status status = tulle_comm_agree(bound->comm, TULLE_OK);
-    return status == TULLE_OK ? tulle_product_execute(bound->plan, 1, 0, NULL) : status;
+    TULLE_CALL(tulle_comm_agree(bound->comm, TULLE_OK));
+    return tulle_product_execute(bound->plan, 1, 0, NULL);
 }
 
 static void unbind_product(void *arg)

@@ -52,12 +52,12 @@ tulle_status tulle_precond_new(
         return tulle__refuse(A ? A->comm : NULL);
     if (chosen.block == 0 && precond == TULLE_PRECOND_BLOCK_JACOBI) chosen.block = 64;
     tulle_operator made = {.comm = NULL};
-    tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
-    if (status == TULLE_OK) status = tulle__mat_order(A);
-    if (status == TULLE_OK && precond == TULLE_PRECOND_JACOBI) status = tulle__jacobi_new(A, 1, &made);
-    if (status == TULLE_OK && precond == TULLE_PRECOND_BLOCK_JACOBI) status = tulle__jacobi_new(A, chosen.block, &made);
-    if (status == TULLE_OK && (precond == TULLE_PRECOND_IC0 || precond == TULLE_PRECOND_ILU0))
-        status = tulle__factored_new(A, precond, &chosen, &made);
-    if (status == TULLE_OK) TULLE__OPTIONS_WRITE(M, &made, cols);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, check(A, precond, &chosen)));
+    TULLE_CALL(tulle__mat_order(A));
+    if (precond == TULLE_PRECOND_JACOBI) TULLE_CALL(tulle__jacobi_new(A, 1, &made));
+    if (precond == TULLE_PRECOND_BLOCK_JACOBI) TULLE_CALL(tulle__jacobi_new(A, chosen.block, &made));
+    if (precond == TULLE_PRECOND_IC0 || precond == TULLE_PRECOND_ILU0)
+        TULLE_CALL(tulle__factored_new(A, precond, &chosen, &made));
+    TULLE__OPTIONS_WRITE(M, &made, cols);
+    return TULLE_OK;
 }

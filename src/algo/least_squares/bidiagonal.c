@@ -87,9 +87,9 @@ static tulle_status damp(tulle__fit *f, double *square)
         d[i] = c->d;
         tulle__space_combine(&f->of_columns, 1, &f->damp, &d[i], 1, c->y);
     }
-    const tulle_status status = tulle__space_dots(&f->of_columns, f->going, d, d, sums);
-    for (int i = 0; status == TULLE_OK && i < f->going; i++) square[i] += sums[i];
-    return status;
+    TULLE_CALL(tulle__space_dots(&f->of_columns, f->going, d, d, sums));
+    for (int i = 0; i < f->going; i++) square[i] += sums[i];
+    return TULLE_OK;
 }
 
 /* ---- a column ---- */
@@ -238,10 +238,9 @@ static tulle_status round_of_all(tulle__fit *f)
     TULLE_CALL(pass(f));
     TULLE_CALL(tulle__space_squares(&f->of_rows, f->going, f->U, f->columns, rows_square));
     memcpy(square, rows_square, sizeof square);
-    tulle_status status = damp(f, square);
-    if (status == TULLE_OK) status = next_directions(f, square, dots);
-    if (status == TULLE_OK && f->passes == 1) status = choose_unit(f, square, dots, &again);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(damp(f, square));
+    TULLE_CALL(next_directions(f, square, dots));
+    if (f->passes == 1) TULLE_CALL(choose_unit(f, square, dots, &again));
     if (again) {
         begin_all(f);
         return TULLE_OK;
@@ -260,10 +259,9 @@ static tulle_status round_of_all(tulle__fit *f)
 
 tulle_status tulle__fit_run(tulle__fit *f)
 {
-    tulle_status status = TULLE_OK;
     begin_all(f);
-    while (status == TULLE_OK && f->going) status = round_of_all(f);
-    return status;
+    while (f->going) TULLE_CALL(round_of_all(f));
+    return TULLE_OK;
 }
 
 tulle_status tulle__fit_judge(tulle__fit *f, const bool *chosen)

@@ -84,17 +84,17 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
     const tulle_type type = f->rows->type;
     const size_t size = tulle_type_size(type), w = (size_t)f->columns;
     const int dots = 3 * f->columns;
-    tulle_status status = tulle__space_init(f->comm, f->rows->layout, type, dots, dots, &f->of_rows);
-    if (status == TULLE_OK) status = tulle__space_init(f->comm, f->gram->layout, type, dots, dots, &f->of_columns);
+    tulle_status status;
+    TULLE_TRY(tulle__space_init(f->comm, f->rows->layout, type, dots, dots, &f->of_rows));
+    TULLE_TRY(tulle__space_init(f->comm, f->gram->layout, type, dots, dots, &f->of_columns));
     const size_t m = (size_t)f->of_rows.rows, n = (size_t)f->of_columns.rows;
-    if (status == TULLE_OK) status = tulle__alloc_zero(w, sizeof *f->column, "columns of least squares", &f->column);
-    if (status == TULLE_OK) status = tulle__alloc_zero(m * w, size, "residuals of least squares", &f->U);
-    if (status == TULLE_OK) status = tulle__alloc(n * w, size, "directions", &f->in);
-    if (status == TULLE_OK) status = tulle__alloc(n * w, size, "gradients", &f->out);
-    for (int j = 0; status == TULLE_OK && j < f->columns; j++) {
+    TULLE_TRY(tulle__alloc_zero(w, sizeof *f->column, "columns of least squares", &f->column));
+    TULLE_TRY(tulle__alloc_zero(m * w, size, "residuals of least squares", &f->U));
+    TULLE_TRY(tulle__alloc(n * w, size, "directions", &f->in));
+    TULLE_TRY(tulle__alloc(n * w, size, "gradients", &f->out));
+    for (int j = 0; j < f->columns; j++) {
         tulle__fit_column *c = &f->column[j];
-        status = tulle__alloc_zero(vectors_of(f->options), n * size, "vectors of least squares", &c->vectors);
-        if (status != TULLE_OK) break;
+        TULLE_TRY(tulle__alloc_zero(vectors_of(f->options), n * size, "vectors of least squares", &c->vectors));
         arrange(c, vectors_of(f->options), n * size);
         c->condition = 1;
         c->k.comm = f->comm;
@@ -105,6 +105,7 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
         c->k.stop = c->ends = TULLE_STOP_COUNT;
         c->k.start = j ? f->column[0].k.start : tulle__now(f->comm); /* seconds are those of all */
     }
+out:
     return tulle_comm_agree(f->comm, status);
 }
 
@@ -160,7 +161,6 @@ static tulle_status return_columns(tulle__fit *f, tulle_mat *X)
 {
     double most[2 * TULLE__TALL_MOST];
     bool judged[TULLE__TALL_MOST];
-    tulle_status status;
     for (int j = 0; j < f->columns; j++) {
         const tulle__krylov *k = &f->column[j].k;
         const double unit = f->gram->unit;
@@ -168,14 +168,13 @@ static tulle_status return_columns(tulle__fit *f, tulle_mat *X)
         most[j] = tulle__columns_write_back(X, k->column, k->scale * unit, k->x, 1);
         most[f->columns + j] = tulle__columns_largest(X, k->column);
     }
-    TULLE_TRY(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, 2 * f->columns, most)));
+    TULLE_CALL(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, 2 * f->columns, most)));
     for (int j = 0; j < f->columns; j++) judged[j] = most[j] > 0 && is_solved(&f->column[j].k);
-    TULLE_TRY(tulle__fit_judge(f, judged));
+    TULLE_CALL(tulle__fit_judge(f, judged));
     for (int j = 0; j < f->columns; j++)
         if (judged[j] && !is_solved(&f->column[j].k))
             tulle__krylov_leaves_range(&f->column[j].k, X->type, most[f->columns + j]);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Seconds of all PEs, and what all columns share. Collective, agreed. */
@@ -226,12 +225,14 @@ static void name_failure(const tulle__fit *f, char *failed)
 static tulle_status solve_group(
     tulle__fit *f, tulle_mat *X, tulle_gidx first, tulle_least_squares_report *report, char *failed)
 {
-    tulle_status status = init(f, first);
-    if (status == TULLE_OK) status = measure_b(f);
-    if (status == TULLE_OK) status = tulle__fit_run(f);
-    if (status == TULLE_OK) status = return_columns(f, X);
-    if (status == TULLE_OK) status = report_totals(f, report);
-    if (status == TULLE_OK) name_failure(f, failed);
+    tulle_status status;
+    TULLE_TRY(init(f, first));
+    TULLE_TRY(measure_b(f));
+    TULLE_TRY(tulle__fit_run(f));
+    TULLE_TRY(return_columns(f, X));
+    TULLE_TRY(report_totals(f, report));
+    name_failure(f, failed);
+out:
     fini(f);
     return status;
 }
@@ -282,17 +283,17 @@ static tulle_status solve(tulle__row_passes *rows, const tulle_mat *B, tulle_mat
     tulle_mat *staged_B = NULL, *staged_X = NULL, *staged = NULL, *variance = o->variance;
     tulle__gram gram = {.comm = NULL};
     int width;
-    tulle_status status = choose_width(rows, o, X->layout->n, &width);
-    if (status == TULLE_OK) status = tulle__gram_init(rows, NULL, NULL, width, &gram);
-    if (status == TULLE_OK) status = tulle__columns_stage(B, rows->layout, 1, &staged_B);
-    if (status == TULLE_OK) status = tulle__columns_stage(X, gram.layout, o->guess, &staged_X);
-    if (status == TULLE_OK && variance) status = tulle__columns_stage(variance, gram.layout, 0, &staged);
-    if (status == TULLE_OK)
-        status = solve_columns(rows, &gram, width, staged_B ? staged_B : B, staged_X ? staged_X : X,
-            staged ? staged : variance, o, report, failed);
-    if (status == TULLE_OK && staged) status = tulle__columns_return(staged, variance);
-    if (status == TULLE_OK)
-        status = staged_X ? tulle__columns_return(staged_X, X) : tulle_comm_agree(rows->comm, TULLE_OK);
+    tulle_status status;
+    TULLE_TRY(choose_width(rows, o, X->layout->n, &width));
+    TULLE_TRY(tulle__gram_init(rows, NULL, NULL, width, &gram));
+    TULLE_TRY(tulle__columns_stage(B, rows->layout, 1, &staged_B));
+    TULLE_TRY(tulle__columns_stage(X, gram.layout, o->guess, &staged_X));
+    if (variance) TULLE_TRY(tulle__columns_stage(variance, gram.layout, 0, &staged));
+    TULLE_TRY(solve_columns(rows, &gram, width, staged_B ? staged_B : B, staged_X ? staged_X : X,
+        staged ? staged : variance, o, report, failed));
+    if (staged) TULLE_TRY(tulle__columns_return(staged, variance));
+    TULLE_TRY(staged_X ? tulle__columns_return(staged_X, X) : tulle_comm_agree(rows->comm, TULLE_OK));
+out:
     tulle_mat_free(staged);
     tulle_mat_free(staged_X);
     tulle_mat_free(staged_B);
@@ -338,9 +339,9 @@ static tulle_status check(tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_ty
         return tulle__fail(TULLE_ERR_ARG, "max_condition must be at least 0, but is %g", o->max_condition);
     if (o->width < 0 || o->width > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a batch has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
-    tulle_status status = tulle__mat_check_apart(X, "X", B, "B");
-    if (status == TULLE_OK && o->variance) status = check_variance(o->variance, B, X);
-    return status == TULLE_OK ? tulle__wants_values(comm, "least squares") : status;
+    TULLE_CALL(tulle__mat_check_apart(X, "X", B, "B"));
+    if (o->variance) TULLE_CALL(check_variance(o->variance, B, X));
+    return tulle__wants_values(comm, "least squares");
 }
 
 static tulle_status end(tulle__row_passes *rows, tulle_status status, const char *failed)

@@ -36,10 +36,9 @@ static void multiply_transposed(void *context, tulle_gidx row, tulle_gidx col, d
 static tulle_status add_up(tulle_comm *comm, tulle_gidx n, double *x)
 {
     enum { AT_ONCE = 1 << 20 };
-    tulle_status status = TULLE_OK;
-    for (tulle_gidx i = 0; i < n && status == TULLE_OK; i += AT_ONCE)
-        status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - i < AT_ONCE ? n - i : AT_ONCE), x + i);
-    return status;
+    for (tulle_gidx i = 0; i < n; i += AT_ONCE)
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - i < AT_ONCE ? n - i : AT_ONCE), x + i));
+    return TULLE_OK;
 }
 
 /* ||r|| and ||g|| over their bounds, the smaller one. r: b, then b - A x. */

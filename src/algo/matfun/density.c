@@ -83,14 +83,15 @@ static tulle_status pair(struct tulle__density *d)
     tulle_mat *moved[2] = {NULL, NULL}, *cut[2] = {NULL, NULL};
     const tulle__terms first = {.alpha = 1};
     tulle_status status = TULLE_OK;
-    for (int i = 0; i < 2 && status == TULLE_OK; i++) {
-        status = tulle_mat_redistribute(of[i], d->row, &moved[i]);
-        if (status == TULLE_OK) status = tulle__row_tiles(moved[i], d->options.filter, &cut[i], &inserted);
-        if (status == TULLE_OK) d->inserted += inserted;
+    for (int i = 0; i < 2; i++) {
+        TULLE_TRY(tulle_mat_redistribute(of[i], d->row, &moved[i]));
+        TULLE_TRY(tulle__row_tiles(moved[i], d->options.filter, &cut[i], &inserted));
+        d->inserted += inserted;
     }
     const tulle_mat *H = cut[0] ? cut[0] : moved[0], *S = cut[1] ? cut[1] : moved[1];
-    if (status == TULLE_OK) status = tulle__block_sum(&first, H, S, &d->K);
-    if (status == TULLE_OK) status = tulle__block_sum(&first, S, H, &d->X);
+    TULLE_TRY(tulle__block_sum(&first, H, S, &d->K));
+    TULLE_TRY(tulle__block_sum(&first, S, H, &d->X));
+out:
     for (int i = 0; i < 2; i++) {
         tulle_mat_free(moved[i]);
         tulle_mat_free(cut[i]);
@@ -156,8 +157,8 @@ static tulle_status use_pair(struct tulle__density *d)
     tulle_mat_free(d->X);
     d->X = NULL;
     d->options.nonorthogonal = true;
-    const tulle_status status = tulle__check_symmetric(d->S, d->row);
-    return status == TULLE_OK ? pair(d) : status;
+    TULLE_CALL(tulle__check_symmetric(d->S, d->row));
+    return pair(d);
 }
 
 /*
@@ -388,9 +389,20 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
 static tulle_status all_of(const tulle_mat **X, tulle_mat **made)
 {
     if ((*X)->symmetry == TULLE_GENERAL) return TULLE_OK;
-    const tulle_status status = tulle_mat_to_full(*X, made);
-    if (status == TULLE_OK) *X = *made;
-    return status;
+    TULLE_CALL(tulle_mat_to_full(*X, made));
+    *X = *made;
+    return TULLE_OK;
+}
+
+/* Checks what a PE can check by itself. */
+static tulle_status check_call(struct tulle__density *d)
+{
+    if (!isfinite(d->mu)) return tulle__fail(TULLE_ERR_ARG, "mu is not finite");
+    TULLE_CALL(check(d->H, d->S, &d->options, d->states));
+    TULLE_CALL(tulle__order_check(&d->options.order));
+    if (d->options.check < 0)
+        return tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", d->options.check);
+    return tulle__wants_values(d->comm, "a density matrix");
 }
 
 static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, double electrons,
@@ -398,30 +410,20 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
 {
     struct tulle__density d = {.comm = H->comm, .H = H, .S = S, .options = *options, .mu = mu, .states = -1};
     double degeneracy = options->degeneracy > 0 ? options->degeneracy : 2;
-    tulle_status status = TULLE_OK;
     if (electrons >= 0) d.states = electrons / degeneracy;
-    if (!isfinite(mu)) status = tulle__fail(TULLE_ERR_ARG, "mu is not finite");
-    if (status == TULLE_OK) status = check(H, S, options, d.states);
-    if (status == TULLE_OK) status = tulle__order_check(&d.options.order);
-    if (status == TULLE_OK && options->check < 0)
-        status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
-    if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
-    status = tulle_comm_agree(H->comm, status);
-    if (status == TULLE_OK)
-        status = tulle__agree_alike(H->comm, 5,
-            (const int64_t[]){S != NULL, options->method, options->nonorthogonal, options->check, d.states < 0},
-            "S, the method, and whether mu is given");
+    TULLE_CALL(tulle_comm_agree(H->comm, check_call(&d)));
+    TULLE_CALL(tulle__agree_alike(H->comm, 5,
+        (const int64_t[]){S != NULL, options->method, options->nonorthogonal, options->check, d.states < 0},
+        "S, the method, and whether mu is given"));
     d.options.degeneracy = degeneracy;
-    tulle_mat *full[2] = {NULL};
-    if (status == TULLE_OK) status = all_of(&d.H, &full[0]);
-    if (status == TULLE_OK && S) status = all_of(&d.S, &full[1]);
-    if (status == TULLE_OK) status = tulle__wants_finite(d.H, "H");
-    if (status == TULLE_OK && S) status = tulle__wants_finite(d.S, "S");
-    if (status == TULLE_OK) status = compute(&d, D);
-    tulle_mat_free(full[0]);
-    tulle_mat_free(full[1]);
-    if (status == TULLE_OK && report) *report = d.report;
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *full_H = NULL, *full_S = NULL;
+    TULLE_CALL(all_of(&d.H, &full_H));
+    if (S) TULLE_CALL(all_of(&d.S, &full_S));
+    TULLE_CALL(tulle__wants_finite(d.H, "H"));
+    if (S) TULLE_CALL(tulle__wants_finite(d.S, "S"));
+    TULLE_CALL(compute(&d, D));
+    if (report) *report = d.report;
+    return TULLE_OK;
 }
 
 tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double mu,

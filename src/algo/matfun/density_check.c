@@ -52,14 +52,14 @@ static double apart(int64_t n, const double *x, const double *y, const double *z
 static tulle_status commutator(
     const struct tulle__density *d, const tulle_mat *D, const struct vectors *w, double mu, double *error)
 {
-    tulle_status status = multiply(w, d->S, w->v, w->right);
-    if (status == TULLE_OK) status = multiply(w, D, w->right, w->ds);
-    if (status == TULLE_OK) status = multiply_shifted(d, w, mu, w->ds, w->left);
-    if (status == TULLE_OK) status = multiply_shifted(d, w, mu, w->v, w->gv);
-    if (status == TULLE_OK) status = multiply(w, D, w->gv, w->work);
-    if (status == TULLE_OK) status = multiply(w, d->S, w->work, w->right);
-    if (status == TULLE_OK) *error = apart(w->n, w->left, w->right, w->gv);
-    return status;
+    TULLE_CALL(multiply(w, d->S, w->v, w->right));
+    TULLE_CALL(multiply(w, D, w->right, w->ds));
+    TULLE_CALL(multiply_shifted(d, w, mu, w->ds, w->left));
+    TULLE_CALL(multiply_shifted(d, w, mu, w->v, w->gv));
+    TULLE_CALL(multiply(w, D, w->gv, w->work));
+    TULLE_CALL(multiply(w, d->S, w->work, w->right));
+    *error = apart(w->n, w->left, w->right, w->gv);
+    return TULLE_OK;
 }
 
 static double norm(int64_t n, const double *x)
@@ -76,16 +76,14 @@ static double norm(int64_t n, const double *x)
 static tulle_status idempotency(
     const struct tulle__density *d, const tulle_mat *D, const struct vectors *w, double *error)
 {
-    tulle_status status = multiply(w, d->S, w->ds, w->right);
-    if (status == TULLE_OK) status = multiply(w, D, w->right, w->left);
-    if (status == TULLE_OK) {
-        const double f = d->report.filled, length = norm(w->n, w->ds);
-        const double part = f > 0 ? (1 - f) * fmin(1, f * norm(w->n, w->v) / length) : 0;
-        const bool empty = length <= 1e-6 * norm(w->n, w->v); /* D is rounding */
-        const double off = apart(w->n, w->left, w->ds, empty ? w->v : w->ds) - part;
-        *error = off < 0 ? 0 : off;
-    }
-    return status;
+    TULLE_CALL(multiply(w, d->S, w->ds, w->right));
+    TULLE_CALL(multiply(w, D, w->right, w->left));
+    const double f = d->report.filled, length = norm(w->n, w->ds);
+    const double part = f > 0 ? (1 - f) * fmin(1, f * norm(w->n, w->v) / length) : 0;
+    const bool empty = length <= 1e-6 * norm(w->n, w->v); /* D is rounding */
+    const double off = apart(w->n, w->left, w->ds, empty ? w->v : w->ds) - part;
+    *error = off < 0 ? 0 : off;
+    return TULLE_OK;
 }
 
 static tulle_status vectors_init(struct vectors *w, int64_t n)

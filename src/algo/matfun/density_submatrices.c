@@ -116,9 +116,9 @@ static tulle_status pool_of(tulle_comm *comm, tulle__pool **pool)
 static tulle_status find_gap(struct pass *p)
 {
     tulle__pool *pool;
-    tulle_status status = pool_of(p->d->comm, &pool);
-    if (status == TULLE_OK) status = tulle__level_gap(&p->spectrum, p->reductions, p->at, p->d->mu, pool);
-    return status == TULLE_OK ? tulle__frontier_find(&p->spectrum, &p->d->report.below, &p->d->report.above) : status;
+    TULLE_CALL(pool_of(p->d->comm, &pool));
+    TULLE_CALL(tulle__level_gap(&p->spectrum, p->reductions, p->at, p->d->mu, pool));
+    return tulle__frontier_find(&p->spectrum, &p->d->report.below, &p->d->report.above);
 }
 
 /* Adds the work of another sweep over some submatrices, and its rounding. */

@@ -57,14 +57,20 @@ static const char *name_of(int method)
     return tulle_matfun_method_name((tulle_matfun_method)method);
 }
 
-/* Refuses options that the method does not read; AUTO may come to any. */
+/* Refuses options that the method does not read (AUTO may come to any), and values out of range. */
 static tulle_status check_options(const tulle_matfun_options *o)
 {
     enum { AUTO = 1u << TULLE_MATFUN_AUTO };
     unsigned readers = UINT_MAX;
     const tulle__option_reader rows[] = {{"combine", o->combine != 0, AUTO | 1u << TULLE_MATFUN_SUBMATRIX},
         {"order", o->order > 2, AUTO | 1u << TULLE_MATFUN_NEWTON_SCHULZ}};
-    return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers);
+    TULLE_CALL(
+        tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers));
+    if (o->combine < 0 && o->combine != TULLE_NONE)
+        return tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", o->combine);
+    if (!(o->filter >= 0))
+        return tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", o->filter);
+    return TULLE_OK;
 }
 
 static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
@@ -119,12 +125,14 @@ static tulle_status make(tulle_matfun *plan)
 {
     tulle_comm *comm = plan->given->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = renew_full(plan);
-    if (status == TULLE_OK) status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
+    tulle_status status;
+    TULLE_TRY(renew_full(plan));
+    TULLE_TRY(tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted));
     bool either = plan->options.method == TULLE_MATFUN_AUTO;
-    if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
-        status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
-    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->options.filter, &plan->estimate);
+    if (either || plan->options.method == TULLE_MATFUN_SUBMATRIX)
+        TULLE_TRY(tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine));
+    if (either) TULLE_TRY(tulle__matfun_estimate(&plan->s, plan->options.filter, &plan->estimate));
+out:
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->given->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -146,11 +154,6 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK) status = check(A, options);
     if (status == TULLE_OK) status = tulle__order_check(&order);
     if (status == TULLE_OK) status = check_options(options);
-    if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
-        status = tulle__fail(
-            TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);
-    if (status == TULLE_OK && !(options->filter >= 0))
-        status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made->checked, "a plan", &made->checked);
     const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
@@ -196,9 +199,9 @@ static tulle_status matfun_renew(tulle_matfun *plan)
     if (!plan->made || plan->structure != plan->given->structure)
         status = tulle__fail(TULLE_ERR_STATE,
             "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
-    status = tulle_comm_agree(plan->A->comm, status);
-    if (status == TULLE_OK) status = renew_full(plan);
-    return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
+    TULLE_CALL(tulle_comm_agree(plan->A->comm, status));
+    TULLE_CALL(renew_full(plan));
+    return plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : TULLE_OK;
 }
 
 tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan)

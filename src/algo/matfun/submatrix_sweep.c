@@ -31,8 +31,8 @@ static tulle_status visit(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
 {
     const tulle__visitor *v = w->visitor;
-    tulle_status status = v->visit(v->context, sub, w->base + k, &t->eigen, wanted);
-    if (status != TULLE_OK || !*wanted) return status;
+    TULLE_CALL(v->visit(v->context, sub, w->base + k, &t->eigen, wanted));
+    if (!*wanted) return TULLE_OK;
     int64_t start = tulle__clock_ns();
     tulle__eigen_apply(&t->eigen, sub->n, sub->b);
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;

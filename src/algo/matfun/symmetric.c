@@ -63,17 +63,19 @@ tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows
 {
     tulle_mat *T = NULL, *a = NULL, *b = NULL;
     double largest = 0;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_MAX, &largest);
-    if (status == TULLE_OK) status = tulle_mat_transpose(A, &T);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(T, rows, &b);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, rows, &a);
-    for (int i = 0; status == TULLE_OK && i < rows->mt; i++) {
+    tulle_status status;
+    TULLE_TRY(tulle_mat_norm(A, TULLE_NORM_MAX, &largest));
+    TULLE_TRY(tulle_mat_transpose(A, &T));
+    TULLE_TRY(tulle_mat_redistribute(T, rows, &b));
+    TULLE_TRY(tulle_mat_redistribute(A, rows, &a));
+    for (int i = 0; i < rows->mt; i++) {
         int64_t index = tulle__tile_index(a, i, 0);
         if (!tulle__tile_is_mine(a, i, 0) || !a->directory[index].place.length) continue;
         tulle_tile x = tulle__tile_in_place(a, i, 0), y = tulle__tile_in_place(b, i, 0);
         if (!b->directory[index].place.length) y.rowptr = NULL;
-        status = same_tile(&x, &y, rows->row_blocks.first[i], (A->type == TULLE_F32 ? 1e-3 : 1e-6) * largest);
+        TULLE_TRY(same_tile(&x, &y, rows->row_blocks.first[i], (A->type == TULLE_F32 ? 1e-3 : 1e-6) * largest));
     }
+out:
     status = tulle_comm_agree(A->comm, status);
     tulle_mat_free(a);
     tulle_mat_free(b);

@@ -238,18 +238,16 @@ out:
 
 static tulle_status sum_real(tulle_comm *comm, int64_t n, double *x)
 {
-    tulle_status status = TULLE_OK;
-    for (int64_t at = 0; x && at < n && status == TULLE_OK; at += CELLS)
-        status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - at < CELLS ? n - at : CELLS), x + at);
-    return status;
+    for (int64_t at = 0; x && at < n; at += CELLS)
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - at < CELLS ? n - at : CELLS), x + at));
+    return TULLE_OK;
 }
 
 static tulle_status sum_int(tulle_comm *comm, int64_t n, int64_t *x)
 {
-    tulle_status status = TULLE_OK;
-    for (int64_t at = 0; x && at < n && status == TULLE_OK; at += CELLS)
-        status = tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < CELLS ? n - at : CELLS), x + at);
-    return status;
+    for (int64_t at = 0; x && at < n; at += CELLS)
+        TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < CELLS ? n - at : CELLS), x + at));
+    return TULLE_OK;
 }
 
 static tulle_status add_up(tulle_counts *c, tulle_comm *comm)

@@ -332,6 +332,19 @@ out:
     return status;
 }
 
+/* Collective, agreed. */
+static tulle_status count(tulle_counts *c, const tulle_mat *A, const tulle_mat *B, double filter, int exact)
+{
+    const bool blocks = A->format->in_blocks;
+    TULLE_CALL(tulle_comm_agree(A->comm, count_entries(A, c->shadow[0])));
+    if (B) TULLE_CALL(tulle_comm_agree(A->comm, count_entries(B, c->shadow[1])));
+    TULLE_CALL(tulle__counts_count_named(A, c->operands.A->layout, &c->named));
+    if (!B) fill_uniform(c); /* exact for a dense B */
+    if (blocks) return tulle_comm_agree(A->comm, tulle__counts_count_blocks(c, A, B, filter, exact));
+    if (B) TULLE_CALL(tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B)));
+    return exact ? tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B)) : TULLE_OK;
+}
+
 tulle_status tulle_counts_new(
     const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts)
 {
@@ -353,14 +366,7 @@ tulle_status tulle_counts_new(
     if (status == TULLE_OK) status = think_of(A, B, spec, &c);
     tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->shadow[0]));
-    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->shadow[1]));
-    if (status == TULLE_OK) status = tulle__counts_count_named(A, c->operands.A->layout, &c->named);
-    if (status == TULLE_OK && !B) fill_uniform(c); /* exact for a dense B */
-    if (status == TULLE_OK && blocks)
-        status = tulle_comm_agree(A->comm, tulle__counts_count_blocks(c, A, B, spec->filter, exact));
-    if (status == TULLE_OK && B && !blocks) status = tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B));
-    if (status == TULLE_OK && exact && !blocks) status = tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B));
+    if (status == TULLE_OK) status = count(c, A, B, spec->filter, exact);
     tulle__set_up_end(A->comm);
     if (status != TULLE_OK) {
         tulle_counts_free(c);

@@ -307,11 +307,11 @@ tulle_status tulle_machine_time_product(const tulle_mat *A, const tulle_mat *B, 
     TULLE_CALL(tulle_comm_agree(A->comm, status));
     if (!is_timed(A, false) || !is_timed(B, true) || s.context->kernels == &s.context->none) return TULLE_OK;
     s.alone = tulle__pool_size(s.context->pool) == 1;
-    status = tulle_comm_agree(A->comm, time_own(&s));
+    TULLE_CALL(tulle_comm_agree(A->comm, time_own(&s)));
     double sum[] = {s.work, s.seconds, s.merged, s.merging};
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 4, sum));
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 4, sum)));
     const double crowd = s.alone && machine->crowd > 1 ? machine->crowd : 1;
-    if (status == TULLE_OK && sum[1] > 0) machine->kernel = 2 * sum[0] / sum[1] / crowd;
-    if (status == TULLE_OK && sum[3] > 0) machine->merge = sum[2] / sum[3] / crowd;
-    return status;
+    if (sum[1] > 0) machine->kernel = 2 * sum[0] / sum[1] / crowd;
+    if (sum[3] > 0) machine->merge = sum[2] / sum[3] / crowd;
+    return TULLE_OK;
 }

@@ -190,8 +190,8 @@ static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, bool n
     tulle_status status = predict_policy(c, alg, *policy, prediction);
     if (status != TULLE_OK || named || (*policy)->reach == TULLE__REACH_NONE) return status;
     const tulle__policy *fallback = tulle__policy_of((*policy)->fallback);
-    status = predict_policy(c, alg, fallback, &still);
-    if (status != TULLE_OK || prediction->seconds < clearly(alg) * still.seconds) return status;
+    TULLE_CALL(predict_policy(c, alg, fallback, &still));
+    if (prediction->seconds < clearly(alg) * still.seconds) return TULLE_OK;
     *prediction = still;
     *policy = fallback;
     return TULLE_OK;

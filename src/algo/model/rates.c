@@ -199,9 +199,9 @@ out:
 
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise)
 {
-    tulle_status status = measure_spmm(pool, machine, &noise->spmm);
-    if (status == TULLE_OK) status = measure_spgemm(pool, machine, &noise->spgemm);
-    return status == TULLE_OK ? tulle__block_rates_measure(pool, machine, &noise->blocks) : status;
+    TULLE_CALL(measure_spmm(pool, machine, &noise->spmm));
+    TULLE_CALL(measure_spgemm(pool, machine, &noise->spgemm));
+    return tulle__block_rates_measure(pool, machine, &noise->blocks);
 }
 
 /*

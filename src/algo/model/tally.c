@@ -47,10 +47,9 @@ static tulle_status find_sampled(tulle_counts *c, tulle_comm *comm, int64_t rows
     int64_t samples = s->stride ? (rows - 1) / s->stride + 1 : 0;
     double sum[3] = {(double)samples, s->products, 0};
     for (size_t b = 0; b < (size_t)samples * s->bytes; b++) sum[2] += __builtin_popcount(s->bits[b]);
-    tulle_status status = tulle_comm_reduce_real(comm, TULLE_SUM, 3, sum);
-    if (status == TULLE_OK)
-        c->effective_cols = tulle__find_effective_cols(sum[0], (double)c->operands.C->layout->n, sum[1], sum[2]);
-    return status;
+    TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, 3, sum));
+    c->effective_cols = tulle__find_effective_cols(sum[0], (double)c->operands.C->layout->n, sum[1], sum[2]);
+    return TULLE_OK;
 }
 
 /*

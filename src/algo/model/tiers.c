@@ -146,7 +146,7 @@ tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machin
 {
     if (TULLE__NULL(comm) || TULLE__NULL(machine)) return tulle__refuse(comm);
     tulle_machine m = *machine;
-    tulle_status status = tulle_comm_agree(comm, measure_all(comm, &m));
-    if (status == TULLE_OK) *machine = m;
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, measure_all(comm, &m)));
+    *machine = m;
+    return TULLE_OK;
 }

@@ -208,10 +208,10 @@ static tulle_status execute(tulle__exec *x)
 /* Operands' rows must ascend, those of C where they are added to. Agreed. */
 static tulle_status order_operands(const tulle_product *plan)
 {
-    tulle_status status = tulle__order_operand(plan->A);
-    if (status == TULLE_OK) status = tulle__order_operand(plan->B);
-    if (status == TULLE_OK && plan->scalars.beta != 0) status = tulle__order_operand(plan->C);
-    return status;
+    TULLE_CALL(tulle__order_operand(plan->A));
+    TULLE_CALL(tulle__order_operand(plan->B));
+    if (plan->scalars.beta != 0) TULLE_CALL(tulle__order_operand(plan->C));
+    return TULLE_OK;
 }
 
 /* Operands become what stages leave of them now; after a failure they are as before. Agreed. */
@@ -332,12 +332,11 @@ static tulle_status execute_compressed(
 {
     tulle_product *inner;
     const int64_t start = tulle__now(plan->comm);
-    tulle_status status = tulle__compressed_product_renew(plan, beta, &inner);
-    if (status == TULLE_OK)
-        status = columns ? tulle_product_next(inner, alpha, columns, report)
-                         : tulle_product_execute(inner, alpha, beta, report);
-    if (status == TULLE_OK) status = tulle__compressed_product_taken(plan, beta);
-    if (status != TULLE_OK || !report) return status;
+    TULLE_CALL(tulle__compressed_product_renew(plan, beta, &inner));
+    TULLE_CALL(columns ? tulle_product_next(inner, alpha, columns, report)
+                       : tulle_product_execute(inner, alpha, beta, report));
+    TULLE_CALL(tulle__compressed_product_taken(plan, beta));
+    if (!report) return TULLE_OK;
     /* lines that are gathered and scattered take time, too */
     report->seconds = 1e-9 * (double)(tulle__now(plan->comm) - start);
     return tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MAX, 1, &report->seconds));
@@ -356,9 +355,9 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
     if (at_once && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
     if (plan->options.selection) return execute_selection(plan, report);
     if (alpha == 0) return tulle__product_only_beta(plan, 0, report);
-    const tulle_status status = execute_next(plan, tulle__now(plan->comm), report);
-    if (status == TULLE_OK && columns) *columns = tulle__phases_figures(plan).columns;
-    return status;
+    TULLE_CALL(execute_next(plan, tulle__now(plan->comm), report));
+    if (columns) *columns = tulle__phases_figures(plan).columns;
+    return TULLE_OK;
 }
 
 tulle_status tulle_product_execute(tulle_product *plan, double alpha, double beta, tulle_product_report *report)

@@ -92,16 +92,16 @@ static tulle_status make_runner(tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     const tulle__tile_format *format = plan->operands.A->format;
     if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
-    tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
-        options->devices->count ? options->devices->count : 1, &plan->runner);
-    if (status == TULLE_OK) plan->operands.receiver = plan->runner->receiver;
+    TULLE_CALL(tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
+        options->devices->count ? options->devices->count : 1, &plan->runner));
+    plan->operands.receiver = plan->runner->receiver;
     const bool is_spmm = format->kind == TULLE_CSR && !plan->sparse; /* others have one kernel each */
-    if (status == TULLE_OK && options->deterministic && plan->runner->by_times && is_spmm)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+    if (options->deterministic && plan->runner->by_times && is_spmm)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the device '%s' chooses kernels of SpMM by their times, which is not deterministic: kernels=library and "
             "kernels=own are",
             options->device);
-    return status;
+    return TULLE_OK;
 }
 
 bool tulle__plan_may_block(const tulle_product *plan)

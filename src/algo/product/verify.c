@@ -242,17 +242,15 @@ static tulle_status look_at_kinds(const struct factors *o, struct vectors *v, bo
     const size_t m = (size_t)o->C->layout->m, n = (size_t)o->C->layout->n;
     const size_t k = inner_of(o);
     double *const sums[] = {v->bx, v->babs, v->abx, v->aabs, v->cx, v->cabs};
-    tulle_status status = TULLE_OK;
     TULLE_CALL(tulle__kinds_init(&v->kinds, &o->first, o->op_a, o->B, o->op_b, o->C, v->ones));
     for (size_t c = 0; c < n; c++)
         if (v->kinds.col[c]) v->x[c] = 0; /* sums over the others tell something */
     for (int s = 0; s < 6; s++) memset(sums[s], 0, (s < 2 ? k : m) * sizeof(double));
-    TULLE_TRY(apply_all(o, v, true, longest));
+    TULLE_CALL(apply_all(o, v, true, longest));
     for (size_t r = 0; r < m; r++)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__kinds_compare(&v->kinds, o->C->type, keeps, o->alpha, (tulle_gidx)r, fabs(o->alpha) * v->aabs[r]));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* plan: NULL, or the one whose columns C holds: only those are looked at. */
@@ -314,17 +312,16 @@ out:
 static tulle_status prepare(struct factors *x)
 {
     int64_t copied = 0;
-    tulle_status status = TULLE_OK;
     const tulle_mat *const all[] = {x->A, x->B, x->C};
-    for (int n = 0; n < 3 && status == TULLE_OK; n++) {
+    for (int n = 0; n < 3; n++) {
         if (!all[n]) continue;
-        if (tulle__mat_resident_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_resident_bring(all[n]));
-        if (status == TULLE_OK) status = tulle_mat_order((tulle_mat *)(uintptr_t)all[n]); /* logically const */
+        if (tulle__mat_resident_of(all[n]))
+            TULLE_CALL(tulle_comm_agree(all[n]->comm, tulle__mat_resident_bring(all[n])));
+        TULLE_CALL(tulle_mat_order((tulle_mat *)(uintptr_t)all[n])); /* logically const */
     }
-    if (status == TULLE_OK && x->A && x->A->symmetry != TULLE_GENERAL)
-        status = tulle__expand(x->A, x->op_a, &x->a, &copied);
-    if (status == TULLE_OK && x->B->symmetry != TULLE_GENERAL) status = tulle__expand(x->B, x->op_b, &x->b, &copied);
-    return status;
+    if (x->A && x->A->symmetry != TULLE_GENERAL) TULLE_CALL(tulle__expand(x->A, x->op_a, &x->a, &copied));
+    if (x->B->symmetry != TULLE_GENERAL) TULLE_CALL(tulle__expand(x->B, x->op_b, &x->b, &copied));
+    return TULLE_OK;
 }
 
 static void end(const struct factors *x)

@@ -36,8 +36,8 @@ struct verifier {
 static tulle_status get_tile(const tulle_mat *X, int i, int j, tulle__fetch *fetch, tulle_tile *tile)
 {
     *fetch = (tulle__fetch){.group = -1};
-    const tulle_status status = tulle__fetch_init(X, i, j, fetch);
-    return status == TULLE_OK ? tulle__fetch_await(fetch, tile) : status;
+    TULLE_CALL(tulle__fetch_init(X, i, j, fetch));
+    return tulle__fetch_await(fetch, tile);
 }
 
 static void add_term(struct whole_row *row, tulle_gidx column, double term)
@@ -211,18 +211,16 @@ static tulle_status prepare(struct verifier *v)
     tulle_status status = TULLE_OK;
     v->A = plan->A;
     v->B = plan->B;
-    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->A, &v->a));
-    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->B, &v->b));
+    if (plan->options.op_a == TULLE_OP_T) TULLE_CALL(tulle_mat_transpose(plan->A, &v->a));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_CALL(tulle_mat_transpose(plan->B, &v->b));
     if (v->a) v->A = v->a;
     if (v->b) v->B = v->b;
     if (!plan->options.selection->cosine) return TULLE_OK;
     status = tulle__alloc((size_t)plan->C->layout->m, sizeof(double), "check", &v->row_norm);
     if (status == TULLE_OK) status = tulle__alloc((size_t)plan->C->layout->n, sizeof(double), "check", &v->col_norm);
-    TULLE_TRY(tulle_comm_agree(plan->comm, status));
-    TULLE_TRY(tulle__mat_line_norms(v->A, true, v->row_norm));
-    TULLE_TRY(tulle__mat_line_norms(v->B, false, v->col_norm));
-out:
-    return status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    TULLE_CALL(tulle__mat_line_norms(v->A, true, v->row_norm));
+    return tulle__mat_line_norms(v->B, false, v->col_norm);
 }
 
 tulle_status tulle__check_selected(const tulle_product *plan, double *error)

@@ -93,15 +93,12 @@ tulle_status tulle__basis_in_order(tulle__basis *basis)
 {
     const int n = basis->columns;
     tulle_comm *comm = basis->multi.space.comm;
-    double *G = NULL, *Y = NULL;
+    TULLE__SCOPED double *G = NULL, *Y = NULL;
     tulle_status status = tulle__alloc((size_t)n * (size_t)n, sizeof *G, "inner products", &G);
     if (status == TULLE_OK) status = tulle__alloc((size_t)n * (size_t)n, sizeof *Y, "inner products", &Y);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__basis_gram(basis, G);
-    if (status == TULLE_OK && !invert_cholesky(n, G, Y))
-        status = tulle__fail(TULLE_ERR_CONVERGENCE, "the vectors of a last step depend on one another");
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__basis_rotate(basis, Y, n));
-    tulle__free(Y);
-    tulle__free(G);
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    TULLE_CALL(tulle__basis_gram(basis, G));
+    if (!invert_cholesky(n, G, Y))
+        return tulle__fail(TULLE_ERR_CONVERGENCE, "the vectors of a last step depend on one another");
+    return tulle_comm_agree(comm, tulle__basis_rotate(basis, Y, n));
 }

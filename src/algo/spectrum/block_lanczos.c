@@ -185,16 +185,14 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
         memcpy(W.val, Q.val, (size_t)s->basis.multi.space.rows * (size_t)width * tulle_type_size(s->A->type));
     else
         tulle__basis_extract(&s->basis, at, width, &W);
-    tulle_status status = s->filter.on ? tulle__chebyshev_pass(s, width) : tulle__spectrum_pass(s, s->bound, width);
-    if (status == TULLE_OK && s->passes == 1) status = tulle__basis_check_range(&s->basis, &Q);
-    if (status == TULLE_OK)
-        status = tulle__basis_orthonormalise(
-            &s->basis, &Q, width + s->tied, scale, left < width ? (int)left : width, s->H, s->share, &finite);
-    if (status == TULLE_OK && !finite)
-        status =
-            tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
-    if (status == TULLE_OK && s->passes <= 2 && !s->pencil) status = check_symmetry(s, at, width, former);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(s->filter.on ? tulle__chebyshev_pass(s, width) : tulle__spectrum_pass(s, s->bound, width));
+    if (s->passes == 1) TULLE_CALL(tulle__basis_check_range(&s->basis, &Q));
+    TULLE_CALL(tulle__basis_orthonormalise(
+        &s->basis, &Q, width + s->tied, scale, left < width ? (int)left : width, s->H, s->share, &finite));
+    if (!finite)
+        return tulle__fail(
+            TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
+    if (s->passes <= 2 && !s->pencil) TULLE_CALL(check_symmetry(s, at, width, former));
     for (int c = 0; c < width; c++)
         for (int r = 0; r < n; r++) {
             const double h = r < at ? s->H[r][c] : (s->H[r][c] + s->H[at + c][r - at]) / 2;
@@ -261,8 +259,8 @@ static tulle_status restart(tulle_spectrum *s, int keep)
     for (int i = 0; i < keep; i++)
         memcpy(
             s->work + (int64_t)(locked + i) * all + locked, s->U + (int64_t)s->order[i] * n, (size_t)n * sizeof *s->U);
-    const tulle_status status = tulle_comm_agree(s->comm, tulle__basis_rotate(&s->basis, s->work, locked + keep));
-    return status == TULLE_OK && ++s->restarts % ROTATIONS == 0 ? tulle__basis_correct(&s->basis, &off) : status;
+    TULLE_CALL(tulle_comm_agree(s->comm, tulle__basis_rotate(&s->basis, s->work, locked + keep)));
+    return ++s->restarts % ROTATIONS == 0 ? tulle__basis_correct(&s->basis, &off) : TULLE_OK;
 }
 
 /* Ritz vectors that stay: the wanted ones, and a part of the others, such that there is room for two blocks. */

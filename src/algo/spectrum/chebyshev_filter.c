@@ -231,22 +231,24 @@ tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
 
 /* ---- before an execution ---- */
 
-tulle_status tulle_spectrum_filter_degree(tulle_spectrum *s, int *degree)
+tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree)
 {
     int next;
-    if (TULLE__NULL(s)) return tulle__refuse(NULL);
-    if (TULLE__NULL(degree)) return tulle__refuse(s->comm);
-    TULLE__ENTER(s->comm);
-    *degree = s->filter.degree = 0;
-    if (!s->options.chebyshev || !bounds_wanted(s)) return TULLE_OK;
-    s->begun = tulle__now(s->comm);
-    s->passes = s->columns = 0;
-    s->allowed = s->options.max_passes;
-    s->stream = 0;
-    tulle__spectrum_clear(s);
-    TULLE_CALL(find_bounds(s, &next));
-    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !s->filter.degree && s->passes > 2; i++) choose(s, s->filter.near[i]);
-    *degree = s->filter.degree;
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    if (TULLE__NULL(degree)) return tulle__refuse(plan->comm);
+    TULLE__ENTER(plan->comm);
+    TULLE_CALL(tulle_comm_agree(plan->comm, TULLE_OK)); /* all have somewhere to write */
+    tulle__chebyshev *f = &plan->filter;
+    *degree = f->degree = 0;
+    if (!plan->options.chebyshev || !bounds_wanted(plan)) return TULLE_OK;
+    plan->begun = tulle__now(plan->comm);
+    plan->passes = plan->columns = 0;
+    plan->allowed = plan->options.max_passes;
+    plan->stream = 0;
+    tulle__spectrum_clear(plan);
+    TULLE_CALL(find_bounds(plan, &next));
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !f->degree && plan->passes > 2; i++) choose(plan, f->near[i]);
+    *degree = f->degree;
     return TULLE_OK;
 }
 

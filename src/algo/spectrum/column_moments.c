@@ -106,8 +106,8 @@ tulle_status tulle__largest_value(tulle__row_passes *p, double *most)
 {
     struct moments x = {.type = p->values, .mean = most};
     *most = 0;
-    const tulle_status status = tulle_comm_agree(p->comm, tulle__row_passes_run(p, look, &x));
-    return status == TULLE_OK ? tulle_comm_agree(p->comm, tulle_comm_reduce_real(p->comm, TULLE_MAX, 1, most)) : status;
+    TULLE_CALL(tulle_comm_agree(p->comm, tulle__row_passes_run(p, look, &x)));
+    return tulle_comm_agree(p->comm, tulle_comm_reduce_real(p->comm, TULLE_MAX, 1, most));
 }
 
 /* ---- means and deviations ---- */

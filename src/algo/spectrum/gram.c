@@ -24,8 +24,8 @@ static tulle_status make_layout(tulle__gram *g, tulle_gidx n)
 {
     const int64_t block = tulle__space_block(n);
     const int pes = g->comm->size;
-    tulle_gidx *cut = NULL;
-    int *owner = NULL;
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE__SCOPED int *owner = NULL;
     tulle_status status = tulle__alloc((size_t)pes + 1, sizeof *cut, "cuts", &cut);
     if (status == TULLE_OK) status = tulle__alloc((size_t)pes, sizeof *owner, "owners", &owner);
     if (status == TULLE_OK) {
@@ -39,14 +39,10 @@ static tulle_status make_layout(tulle__gram *g, tulle_gidx n)
             .m = n, .n = 1, .tile_rows = pes, .tile_cols = 1, .row_cut = cut, .owner = owner};
         status = tulle_layout_new(&spec, pes, &g->layout);
     }
-    status = tulle_comm_agree(g->comm, status);
-    if (status == TULLE_OK) {
-        g->first = cut[g->comm->rank];
-        g->count = cut[g->comm->rank + 1] - g->first;
-    }
-    tulle__free(owner);
-    tulle__free(cut);
-    return status;
+    TULLE_CALL(tulle_comm_agree(g->comm, status));
+    g->first = cut[g->comm->rank];
+    g->count = cut[g->comm->rank + 1] - g->first;
+    return TULLE_OK;
 }
 
 static int64_t longest_part(const tulle__gram *g)
@@ -173,16 +169,15 @@ static tulle_status take(void *arg, const tulle__row_piece *piece)
 static tulle_status clear(tulle__gram *g, int slices, int width)
 {
     const size_t bytes = (size_t)slices * (size_t)(g->rows->n + 1) * (size_t)width * tulle_type_size(g->rows->type);
-    tulle_status status = TULLE_OK;
     if (bytes > g->parts_bytes) {
         tulle__free(g->parts);
         g->parts = NULL;
         g->parts_bytes = 0;
-        status = tulle__alloc(bytes, 1, "sums of slices", &g->parts);
-        if (status == TULLE_OK) g->parts_bytes = bytes;
+        TULLE_CALL(tulle__alloc(bytes, 1, "sums of slices", &g->parts));
+        g->parts_bytes = bytes;
     }
-    if (status == TULLE_OK) memset(g->parts, 0, bytes);
-    return status;
+    memset(g->parts, 0, bytes);
+    return TULLE_OK;
 }
 
 /* shift = mu^T D X */
@@ -242,9 +237,9 @@ static tulle_status collect(tulle__gram *g, int slices, int width, void *Y)
     for (int64_t i = 0; i < numbers && status == TULLE_OK && g->comm->size > 1; i += AT_ONCE)
         status = tulle_comm_reduce_real(
             g->comm, TULLE_SUM, (int)(numbers - i < AT_ONCE ? numbers - i : AT_ONCE), g->sums + i);
-    status = tulle_comm_agree(g->comm, status);
-    if (status == TULLE_OK) tulle__pool_blocks(g->context->pool, g->count, ROWS, finish_rows, &x);
-    return status;
+    TULLE_CALL(tulle_comm_agree(g->comm, status));
+    tulle__pool_blocks(g->context->pool, g->count, ROWS, finish_rows, &x);
+    return TULLE_OK;
 }
 
 /* One with all rows of X, or with Z as it is. Collective, agreed. */
@@ -262,8 +257,8 @@ static tulle_status run_pass(tulle__gram *g, const void *X, int width, void *Y)
         tulle__kernel_end(g->comm, &done);
     }
     g->Z = NULL;
-    status = tulle_comm_agree(g->comm, status);
-    return status == TULLE_OK ? collect(g, pass.slices, width, Y) : status;
+    TULLE_CALL(tulle_comm_agree(g->comm, status));
+    return collect(g, pass.slices, width, Y);
 }
 
 static tulle_status multiply_all(tulle__gram *g, const void *X, int width, void *Y)

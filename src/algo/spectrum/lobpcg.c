@@ -110,9 +110,8 @@ static void solve(const tulle__lobpcg *l, int n, double *G, bool transposed, dou
 static tulle_status ritz(tulle__lobpcg *l)
 {
     const int n = l->Z.columns;
-    tulle_status status = project(l, &l->AZ, l->small_A);
-    if (status == TULLE_OK && l->S) status = project(l, &l->SZ, l->small_S);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(project(l, &l->AZ, l->small_A));
+    if (l->S) TULLE_CALL(project(l, &l->SZ, l->small_S));
     for (int c = 0; c < n; c++)
         for (int r = 0; r < n; r++)
             if (!isfinite(*entry(l, l->small_A, r, c)))
@@ -124,7 +123,7 @@ static tulle_status ritz(tulle__lobpcg *l)
     for (int c = 0; c < n; c++)
         for (int r = 0; r < n; r++)
             l->work[(int64_t)c * n + r] = (*entry(l, l->small_A, r, c) + *entry(l, l->small_A, c, r)) / 2;
-    TULLE_TRY(tulle__small_eigen_of_all(l->comm, n, l->work, l->U, l->all_theta));
+    TULLE_CALL(tulle__small_eigen_of_all(l->comm, n, l->work, l->U, l->all_theta));
     l->norm = fmax(l->norm, fmax(fabs(l->all_theta[0]), fabs(l->all_theta[n - 1])));
     l->solved = n < l->width ? n : l->width;
     for (int i = 0; i < l->solved; i++) {
@@ -133,8 +132,7 @@ static tulle_status ritz(tulle__lobpcg *l)
         memcpy(entry(l, l->Y, 0, i), l->U + (int64_t)from * n, (size_t)n * sizeof *l->Y);
         if (l->S) solve(l, n, l->small_S, true, entry(l, l->Y, 0, i), 1);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- coefficients ---- */
@@ -187,10 +185,10 @@ static tulle_status recombine(tulle__lobpcg *l)
     }
     for (int c = 0; c < columns; c++) memcpy(l->work + (int64_t)c * n, entry(l, l->Q, 0, c), (size_t)n * sizeof *l->Q);
     l->former = first;
-    tulle_status status = tulle_comm_agree(l->comm, tulle__basis_rotate(&l->Z, l->work, columns));
-    if (status == TULLE_OK) status = tulle_comm_agree(l->comm, tulle__basis_rotate(&l->AZ, l->work, columns));
-    if (status == TULLE_OK && l->S) status = tulle_comm_agree(l->comm, tulle__basis_rotate(&l->SZ, l->work, columns));
-    return status;
+    TULLE_CALL(tulle_comm_agree(l->comm, tulle__basis_rotate(&l->Z, l->work, columns)));
+    TULLE_CALL(tulle_comm_agree(l->comm, tulle__basis_rotate(&l->AZ, l->work, columns)));
+    if (l->S) TULLE_CALL(tulle_comm_agree(l->comm, tulle__basis_rotate(&l->SZ, l->work, columns)));
+    return TULLE_OK;
 }
 
 /* ---- residuals ---- */
@@ -208,9 +206,9 @@ static void combine(tulle__lobpcg *l, const tulle__basis *V, bool scaled, double
 static tulle_status lengths(tulle__lobpcg *l, const void *X, double *length)
 {
     const tulle__multi_tsmttsm gram = {X, l->width, X, l->width, l->solved, l->solved, 1, l->Z.gram};
-    const tulle_status status = tulle__multi_tsmttsm_all(&l->Z.multi, 1, &gram);
-    for (int i = 0; i < l->solved && status == TULLE_OK; i++) length[i] = sqrt(fmax(l->Z.gram[i][i], 0));
-    return status;
+    TULLE_CALL(tulle__multi_tsmttsm_all(&l->Z.multi, 1, &gram));
+    for (int i = 0; i < l->solved; i++) length[i] = sqrt(fmax(l->Z.gram[i][i], 0));
+    return TULLE_OK;
 }
 
 double tulle__lobpcg_limit(const tulle__lobpcg *l, int i)
@@ -292,11 +290,11 @@ static tulle_status refresh(tulle__lobpcg *l)
 {
     double off;
     l->Z.columns = l->former;
-    tulle_status status = tulle__basis_correct(&l->Z, &off);
-    if (status == TULLE_OK) status = multiply(l, 0);
-    if (status == TULLE_OK) status = ritz(l);
-    if (status == TULLE_OK) status = recombine(l);
-    return status == TULLE_OK ? residuals(l) : status;
+    TULLE_CALL(tulle__basis_correct(&l->Z, &off));
+    TULLE_CALL(multiply(l, 0));
+    TULLE_CALL(ritz(l));
+    TULLE_CALL(recombine(l));
+    return residuals(l);
 }
 
 /* Z becomes the Ritz vectors themselves. *off: the largest element of |X^T S X - I|. Collective, agreed. */

@@ -146,16 +146,16 @@ static tulle_status allocate(tulle__lobpcg *l)
 static tulle_status init(struct call *c, const tulle_mat *S)
 {
     tulle__lobpcg *l = &c->l;
-    tulle_status status = S ? place_S(c, S) : TULLE_OK;
-    if (status == TULLE_OK) status = tulle_comm_agree(l->comm, allocate(l));
-    if (status == TULLE_OK) status = tulle__vector_new(l->A, l->width, &l->in);
-    if (status == TULLE_OK) status = tulle__vector_new(l->A, l->width, &l->out);
-    if (status == TULLE_OK) status = tulle__vector_new(l->A, l->width, &l->rest);
-    if (status == TULLE_OK) status = l->A->bind(l->A->context, l->in.mat, l->out.mat, &l->times_A);
-    if (status == TULLE_OK && l->S) status = l->S->bind(l->S->context, l->in.mat, l->out.mat, &l->times_S);
-    if (status != TULLE_OK || !l->M) return status;
-    status = tulle__vector_new(l->A, l->width, &l->pre);
-    return status == TULLE_OK ? l->M->bind(l->M->context, l->rest.mat, l->pre.mat, &l->times_M) : status;
+    if (S) TULLE_CALL(place_S(c, S));
+    TULLE_CALL(tulle_comm_agree(l->comm, allocate(l)));
+    TULLE_CALL(tulle__vector_new(l->A, l->width, &l->in));
+    TULLE_CALL(tulle__vector_new(l->A, l->width, &l->out));
+    TULLE_CALL(tulle__vector_new(l->A, l->width, &l->rest));
+    TULLE_CALL(l->A->bind(l->A->context, l->in.mat, l->out.mat, &l->times_A));
+    if (l->S) TULLE_CALL(l->S->bind(l->S->context, l->in.mat, l->out.mat, &l->times_S));
+    if (!l->M) return TULLE_OK;
+    TULLE_CALL(tulle__vector_new(l->A, l->width, &l->pre));
+    return l->M->bind(l->M->context, l->rest.mat, l->pre.mat, &l->times_M);
 }
 
 /* Z: X's columns if they are a guess, and random ones. Collective, agreed. */
@@ -201,17 +201,16 @@ static void watch(const tulle__lobpcg *l)
 /* Collective, agreed. */
 static tulle_status write_vectors(const tulle__lobpcg *l, tulle_mat *X)
 {
-    tulle_mat *staged = NULL;
+    TULLE__SCOPED_MAT tulle_mat *staged = NULL;
     tulle_status status = tulle__columns_stage(X, l->A->layout, 0, &staged);
     for (tulle_gidx c = 0; c < l->count && status == TULLE_OK; c++) {
         const double one = 1;
         const char *from = (const char *)l->Z.V + (size_t)c * tulle_type_size(l->A->type);
         tulle__columns_write_some(staged ? staged : X, 1, &c, &one, from, l->Z.capacity);
     }
-    status = tulle_comm_agree(l->comm, status);
-    if (status == TULLE_OK && staged) status = tulle__columns_return(staged, X);
-    tulle_mat_free(staged);
-    return status;
+    TULLE_CALL(tulle_comm_agree(l->comm, status));
+    if (staged) TULLE_CALL(tulle__columns_return(staged, X));
+    return TULLE_OK;
 }
 
 static tulle_status report_totals(const tulle__lobpcg *l, tulle_spectrum_report *report)
@@ -277,12 +276,11 @@ tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tul
     *r = (tulle_spectrum_report){.passes = 0};
     if (M && !M->comm) M = NULL; /* no preconditioner */
     set_defaults(&own, A, X);
-    tulle_status status = tulle__spectrum_presence(A->comm, X, "X");
-    if (status == TULLE_OK) status = tulle__spectrum_presence(A->comm, S, "S");
-    if (status == TULLE_OK) status = tulle__spectrum_presence(A->comm, M, "M");
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, check(A, S, M, &own, X));
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(A->comm, tulle__alloc_zero(1, sizeof *c, "a solve for eigenpairs", &c));
+    TULLE_CALL(tulle__spectrum_presence(A->comm, X, "X"));
+    TULLE_CALL(tulle__spectrum_presence(A->comm, S, "S"));
+    TULLE_CALL(tulle__spectrum_presence(A->comm, M, "M"));
+    TULLE_CALL(tulle_comm_agree(A->comm, check(A, S, M, &own, X)));
+    tulle_status status = tulle_comm_agree(A->comm, tulle__alloc_zero(1, sizeof *c, "a solve for eigenpairs", &c));
     if (status != TULLE_OK) {
         tulle__free(c);
         return status;

@@ -178,18 +178,15 @@ static tulle_status find_strictness(tulle__pencil *p)
 /* Collective, agreed. */
 static tulle_status factorise_S(tulle__pencil *p, const tulle_mat *S)
 {
-    tulle_status status = tulle_direct_cholesky(S, NULL, &p->of_S);
-    if (status == TULLE_OK) status = find_strictness(p);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(S, p->square, &p->S);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(p->S, NULL, &p->times_S);
-    if (status == TULLE_OK)
-        status = tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_TRANSPOSED, p->H.layout, &p->solve_Gt);
-    if (status == TULLE_OK && !p->nearest)
-        return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_LOWER, p->H.layout, &p->solve_G);
-    if (status == TULLE_OK) status = make_G(p);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(p->G, NULL, &p->times_G);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(p->Gt, NULL, &p->times_Gt);
-    return status;
+    TULLE_CALL(tulle_direct_cholesky(S, NULL, &p->of_S));
+    TULLE_CALL(find_strictness(p));
+    TULLE_CALL(tulle_mat_redistribute(S, p->square, &p->S));
+    TULLE_CALL(tulle_operator_of_mat(p->S, NULL, &p->times_S));
+    TULLE_CALL(tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_TRANSPOSED, p->H.layout, &p->solve_Gt));
+    if (!p->nearest) return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_LOWER, p->H.layout, &p->solve_G);
+    TULLE_CALL(make_G(p));
+    TULLE_CALL(tulle_operator_of_mat(p->G, NULL, &p->times_G));
+    return tulle_operator_of_mat(p->Gt, NULL, &p->times_Gt);
 }
 
 /* ---- the whole ---- */
@@ -210,21 +207,20 @@ tulle_status tulle__pencil_init(
     const tulle_mat *H, const tulle_mat *S, const tulle_spectrum_options *o, tulle__pencil *p)
 {
     double of_H = 0, of_S = 1;
-    tulle_mat *identity = NULL;
+    TULLE__SCOPED_MAT tulle_mat *identity = NULL;
     *p = (tulle__pencil){
         .comm = H->comm, .given_H = H, .given_S = S, .nearest = o->nearest, .sigma = o->sigma, .strictness = 1};
-    tulle_status status = tulle_comm_agree(p->comm, check(H, S, o));
-    if (status == TULLE_OK) status = check_symmetry(H, S ? "H" : "A", &of_H);
-    if (status == TULLE_OK && S) status = check_symmetry(S, "S", &of_S);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(H, NULL, &p->H);
-    if (status == TULLE_OK) status = tulle__layout_square_of(p->H.layout, p->comm, &p->square);
-    if (status == TULLE_OK && S) status = factorise_S(p, S);
+    TULLE_CALL(tulle_comm_agree(p->comm, check(H, S, o)));
+    TULLE_CALL(check_symmetry(H, S ? "H" : "A", &of_H));
+    if (S) TULLE_CALL(check_symmetry(S, "S", &of_S));
+    TULLE_CALL(tulle_operator_of_mat(H, NULL, &p->H));
+    TULLE_CALL(tulle__layout_square_of(p->H.layout, p->comm, &p->square));
+    if (S) TULLE_CALL(factorise_S(p, S));
     p->scale = of_H / (of_S > 0 ? of_S : 1) + (o->nearest ? fabs(o->sigma) : 0);
-    if (status == TULLE_OK && o->nearest && !S) status = make_identity(p->comm, H->layout->m, H->type, &identity);
-    if (status == TULLE_OK && o->nearest) status = factorise_shifted(p, H, S ? S : identity);
-    tulle_mat_free(identity);
-    if (status == TULLE_OK) arrange(p);
-    return status;
+    if (o->nearest && !S) TULLE_CALL(make_identity(p->comm, H->layout->m, H->type, &identity));
+    if (o->nearest) TULLE_CALL(factorise_shifted(p, H, S ? S : identity));
+    arrange(p);
+    return TULLE_OK;
 }
 
 void tulle__pencil_fini(tulle__pencil *p)

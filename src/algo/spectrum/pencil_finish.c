@@ -17,12 +17,11 @@ static tulle_status last_init(tulle_spectrum *s, struct last *l)
 {
     const tulle__pencil *p = s->pencil;
     *l = (struct last){.s = s};
-    tulle_status status = p->H.bind(p->H.context, s->in.mat, s->out.mat, &l->H);
-    if (status != TULLE_OK || !p->S) return status;
-    status = tulle__vector_new(s->A, s->options.block, &l->also);
-    if (status == TULLE_OK) status = p->times_S.bind(p->times_S.context, s->in.mat, l->also.mat, &l->S);
-    if (status == TULLE_OK) status = p->solve_Gt.bind(p->solve_Gt.context, s->in.mat, s->out.mat, &l->back);
-    return status;
+    TULLE_CALL(p->H.bind(p->H.context, s->in.mat, s->out.mat, &l->H));
+    if (!p->S) return TULLE_OK;
+    TULLE_CALL(tulle__vector_new(s->A, s->options.block, &l->also));
+    TULLE_CALL(p->times_S.bind(p->times_S.context, s->in.mat, l->also.mat, &l->S));
+    return p->solve_Gt.bind(p->solve_Gt.context, s->in.mat, s->out.mat, &l->back);
 }
 
 static void last_fini(struct last *l)
@@ -78,19 +77,19 @@ static tulle_status dots(tulle_spectrum *s, const void *X, const void *Y, int n,
 {
     const int ld = s->options.block;
     const tulle__multi_tsmttsm gram = {X, ld, Y, ld, n, n, 0, s->basis.gram};
-    const tulle_status status = tulle__multi_tsmttsm_all(&s->basis.multi, 1, &gram);
-    for (int i = 0; i < n && status == TULLE_OK; i++) dot[i] = s->basis.gram[i][i];
-    return status;
+    TULLE_CALL(tulle__multi_tsmttsm_all(&s->basis.multi, 1, &gram));
+    for (int i = 0; i < n; i++) dot[i] = s->basis.gram[i][i];
+    return TULLE_OK;
 }
 
 /* The largest element of |V^T S x - e| of n columns from `at` on. Collective, agreed. */
 static tulle_status orthogonality(tulle_spectrum *s, const void *Sx, int at, int n, double *off)
 {
     const tulle__block_of_columns W = {(void *)(uintptr_t)Sx, s->options.block, n};
-    const tulle_status status = tulle__basis_project(&s->basis, &W);
-    for (int c = 0; c < n && status == TULLE_OK; c++)
+    TULLE_CALL(tulle__basis_project(&s->basis, &W));
+    for (int c = 0; c < n; c++)
         for (int r = 0; r < s->basis.columns; r++) *off = fmax(*off, fabs(s->basis.h[r][c] - (r == at + c)));
-    return status;
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */

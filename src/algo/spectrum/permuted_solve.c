@@ -50,8 +50,8 @@ static tulle_status gather(struct bound *b, tulle_mat *X)
         for (tulle_gidx r = 0; r < tile.m; r++, to += b->line)
             memcpy(to, (const char *)tile.val + (size_t)(r * tile.ld) * tulle_type_size(X->type), b->line);
     }
-    const tulle_status status = tulle_comm_agree(comm, tulle_comm_allgather(comm, b->mine, b->part, b->all));
-    for (int pe = 0; pe < comm->size && status == TULLE_OK; pe++) {
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_allgather(comm, b->mine, b->part, b->all)));
+    for (int pe = 0; pe < comm->size; pe++) {
         const char *from = b->all + (size_t)pe * b->part;
         for (int i = 0; i < layout->mt; i++) {
             const size_t bytes = (size_t)(layout->row_cut[i + 1] - layout->row_cut[i]) * b->line;
@@ -60,7 +60,7 @@ static tulle_status gather(struct bound *b, tulle_mat *X)
             from += bytes;
         }
     }
-    return status;
+    return TULLE_OK;
 }
 
 static void divide(tulle_type type, void *x, tulle_gidx count, double by)
@@ -145,14 +145,13 @@ static tulle_status apply(void *arg)
 {
     struct bound *b = arg;
     const struct solve *s = b->solve;
-    tulle_status status = TULLE_OK;
     TULLE_CALL(gather(b, b->x));
     scatter(b, s->factors->row, s->factors->scale, b->between);
-    for (int i = 0; i < 2 && s->step[i] && status == TULLE_OK; i++)
-        status = tulle_trisolve_execute(s->step[i], b->between, b->between, NULL);
-    if (status == TULLE_OK) status = gather(b, b->between);
-    if (status == TULLE_OK) scatter(b, s->place, NULL, b->y);
-    return status;
+    for (int i = 0; i < 2 && s->step[i]; i++)
+        TULLE_CALL(tulle_trisolve_execute(s->step[i], b->between, b->between, NULL));
+    TULLE_CALL(gather(b, b->between));
+    scatter(b, s->place, NULL, b->y);
+    return TULLE_OK;
 }
 
 static void drop_solve(tulle__owned *object)

@@ -77,12 +77,11 @@ tulle_status tulle__row_passes_of_mat(const tulle_mat *A, tulle__row_passes *p)
     const tulle_status whole = tulle__mat_has_tiles(A);
     if (whole != TULLE_OK) return whole;
     const bool suits = l->nt == 1 && tulle__operator_one_tile_each(l, A->comm->size);
-    tulle_status status = suits ? take_in_place(p, A) : redistribute(p, A);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(suits ? take_in_place(p, A) : redistribute(p, A));
     find_own(p);
     for (int i = 0; i < p->layout->mt; i++)
         if (tulle__tile_is_mine(p->A, i, 0)) p->entries += tulle__tile_in_place(p->A, i, 0).nnz;
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status run_in_memory(tulle__row_passes *p, tulle__row_body body, void *arg)
@@ -200,8 +199,8 @@ tulle_status tulle__row_passes_of_rows(tulle_rows *rows, tulle__row_passes *p)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "%s: holds %s: what reads rows for their transpose, too, takes single entries and all of them", rows->name,
             rows->half ? "the half of a symmetric matrix" : "blocks");
-    tulle_status status = share_rows(p);
-    return status == TULLE_OK ? tulle_comm_agree(p->comm, open_rows(p)) : status;
+    TULLE_CALL(share_rows(p));
+    return tulle_comm_agree(p->comm, open_rows(p));
 }
 
 static void start(tulle__row_passes *p, int piece)

@@ -55,9 +55,8 @@ static tulle_status bind(void *context, tulle_mat *x, tulle_mat *y, void **out)
 static tulle_status apply(void *arg)
 {
     const struct bound *b = arg;
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < b->sequence->count && status == TULLE_OK; i++) status = b->sequence->op[i]->apply(b->step[i]);
-    return status;
+    for (int i = 0; i < b->sequence->count; i++) TULLE_CALL(b->sequence->op[i]->apply(b->step[i]));
+    return TULLE_OK;
 }
 
 tulle_operator tulle__sequence_operator(tulle__sequence *sequence)

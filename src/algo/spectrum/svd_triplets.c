@@ -103,21 +103,20 @@ static tulle_status complete(tulle_svd *s, int count)
 {
     tulle__basis *b = &s->left;
     tulle_status status = TULLE_OK;
-    void *workspace = NULL;
+    TULLE__SCOPED void *workspace = NULL;
     if (b->columns == count) return status;
     const int width = b->width < TULLE__SVD_DIRECTIONS ? b->width : TULLE__SVD_DIRECTIONS;
     status =
         tulle__alloc((size_t)s->rows.count * (size_t)width, tulle_type_size(s->rows.type), "directions", &workspace);
-    status = tulle_comm_agree(s->rows.comm, status);
-    for (uint64_t stream = 1ull << 32; b->columns < count && status == TULLE_OK; stream++) {
+    TULLE_CALL(tulle_comm_agree(s->rows.comm, status));
+    for (uint64_t stream = 1ull << 32; b->columns < count; stream++) {
         bool finite;
         tulle__block_of_columns Q = {workspace, width, count - b->columns < width ? count - b->columns : width};
         tulle__basis_random(b, s->options.seed, stream, &Q);
-        status = tulle__basis_orthonormalise(b, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
-        if (status == TULLE_OK) tulle__basis_append(b, &Q);
+        TULLE_CALL(tulle__basis_orthonormalise(b, &Q, 0, 0, Q.columns, NULL, NULL, &finite));
+        tulle__basis_append(b, &Q);
     }
-    tulle__free(workspace);
-    return status;
+    return TULLE_OK;
 }
 
 /* Lengths become sigma, and columns U. *good: those that are not zero to rounding. Collective, agreed. */
@@ -202,7 +201,7 @@ tulle_status tulle__svd_triplets(tulle_svd *s, int found, double *sigma, double 
 tulle_status tulle__svd_write(const tulle_svd *s, const tulle__basis *basis, const tulle_layout *layout, int found,
     const double *factor, tulle_mat *X)
 {
-    tulle_mat *staged = NULL;
+    TULLE__SCOPED_MAT tulle_mat *staged = NULL;
     TULLE_CALL(tulle__columns_stage(X, layout, 0, &staged));
     tulle_mat *to = staged ? staged : X;
     for (tulle_gidx c = 0; c < s->options.count; c++) {
@@ -210,8 +209,7 @@ tulle_status tulle__svd_write(const tulle_svd *s, const tulle__basis *basis, con
         const char *from = (const char *)basis->V + (c < found ? (size_t)c * tulle_type_size(s->rows.type) : 0);
         tulle__columns_write_some(to, 1, &c, &by, from, basis->capacity);
     }
-    tulle_status status = tulle_comm_agree(s->rows.comm, TULLE_OK); /* all have written */
-    if (status == TULLE_OK && staged) status = tulle__columns_return(staged, X);
-    tulle_mat_free(staged);
-    return status;
+    TULLE_CALL(tulle_comm_agree(s->rows.comm, TULLE_OK)); /* all have written */
+    if (staged) TULLE_CALL(tulle__columns_return(staged, X));
+    return TULLE_OK;
 }

@@ -72,8 +72,8 @@ static tulle_status know(tulle__weighted *w, int owner)
 {
     size_t items = (size_t)w->count[owner] + 1;
     if (w->before[owner]) return TULLE_OK;
-    tulle_status status = tulle__alloc(items, sizeof **w->before, "weights of items", &w->before[owner]);
-    return status == TULLE_OK ? get(w, owner, 0, items * sizeof **w->before, w->before[owner]) : status;
+    TULLE_CALL(tulle__alloc(items, sizeof **w->before, "weights of items", &w->before[owner]));
+    return get(w, owner, 0, items * sizeof **w->before, w->before[owner]);
 }
 
 tulle_status tulle__weighted_claim(
@@ -104,12 +104,12 @@ tulle_status tulle__weighted_largest(tulle__weighted *w, int owner, double *weig
 {
     *weight = 0;
     if (!w->count[owner]) return TULLE_OK;
-    tulle_status status = know(w, owner);
-    for (int64_t k = 0; k < w->count[owner] && status == TULLE_OK; k++) {
+    TULLE_CALL(know(w, owner));
+    for (int64_t k = 0; k < w->count[owner]; k++) {
         double own = w->before[owner][k + 1] - w->before[owner][k];
         if (own > *weight) *weight = own;
     }
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__weighted_describe(tulle__weighted *w, int owner, size_t at, size_t bytes, void *part)

@@ -255,7 +255,7 @@ tulle_status tulle__stream_point(struct tulle_stream *s)
         TULLE_CALL(check_blocks(s, &s->slab[k]));
     }
     /* copies start with each slab, so these lie where copies can overlap kernels */
-    tulle_status status = s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers);
-    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) write_pointers(s, &s->slab[k]);
-    return status;
+    TULLE_CALL(s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers));
+    for (int k = 0; k < s->nslabs; k++) write_pointers(s, &s->slab[k]);
+    return TULLE_OK;
 }

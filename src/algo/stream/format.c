@@ -37,16 +37,15 @@ tulle_status tulle__stream_choose_format(struct tulle_stream *s)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a file streams in the format that it is written in; `tulle convert --format %s` writes another",
             s->options.format);
-    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    TULLE_CALL(tulle_comm_agree(s->comm, status));
     s->format = (tulle__stream_format){.block = 1, .index_bytes = sizeof(int32_t), .values = s->type};
     if (s->rows) take_format_of_rows(s);
     if (s->rows || w.plain) return TULLE_OK;
-    TULLE_TRY(tulle__block_choose(s->A, &w, half_of_entries_pays(s), &choice));
+    TULLE_CALL(tulle__block_choose(s->A, &w, half_of_entries_pays(s), &choice));
     if (!choice.pays) return TULLE_OK;
     s->format = (tulle__stream_format){
         .packed = 1, .block = choice.block, .symmetric = choice.half, .index_bytes = w.index_bytes, .values = w.values};
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const char *tulle__stream_format_text(const tulle__stream_format *f, char *text, size_t size)

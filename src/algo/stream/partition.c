@@ -191,7 +191,7 @@ tulle_status tulle__stream_partition(struct tulle_stream *s)
         status = rebalance_matrix(s);
     else
         status = layout_as_is(s);
-    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    TULLE_CALL(tulle_comm_agree(s->comm, status));
     if (s->format.packed) {
         status = tulle__packed_new(s);
     } else {
@@ -200,7 +200,5 @@ tulle_status tulle__stream_partition(struct tulle_stream *s)
         s->nnz = s->rows ? share_of_entries(s) : s->entries;
         tulle__spill_set(s);
     }
-    TULLE_TRY(tulle_comm_agree(s->comm, status));
-out:
-    return status;
+    return tulle_comm_agree(s->comm, status);
 }

@@ -69,10 +69,9 @@ static tulle_status count_parts(void *arg, int thread, int nthreads)
 {
     tulle__packed *packed = arg;
     const tulle__stream_format *f = &packed->stream->format;
-    tulle_status status = TULLE_OK;
-    for (int i = thread; i < packed->nparts && status == TULLE_OK; i += nthreads)
-        status = tulle__blocks_count(&packed->part[i].rows, f->block, f->symmetric, &packed->part[i].plan);
-    return status;
+    for (int i = thread; i < packed->nparts; i += nthreads)
+        TULLE_CALL(tulle__blocks_count(&packed->part[i].rows, f->block, f->symmetric, &packed->part[i].plan));
+    return TULLE_OK;
 }
 
 /* Concatenates the row pointers of all parts, and computes the reach of the whole. */
@@ -136,8 +135,7 @@ static tulle_status fill_parts(void *arg, int thread, int nthreads)
 {
     tulle__packed *packed = arg;
     const struct tulle_stream *s = packed->stream;
-    tulle_status status = TULLE_OK;
-    for (int i = thread; i < packed->nparts && status == TULLE_OK; i += nthreads) {
+    for (int i = thread; i < packed->nparts; i += nthreads) {
         struct part *part = &packed->part[i];
         char *at[TULLE__ARRAYS];
         tulle__bsr slab;
@@ -149,9 +147,9 @@ static tulle_status fill_parts(void *arg, int thread, int nthreads)
             .colind = at[TULLE__COLIND],
             .base = (int32_t *)(void *)at[TULLE__BASE],
             .val = at[TULLE__VAL]};
-        status = tulle__blocks_fill(&part->rows, &part->plan, 0, part->plan.m, &to, &slab);
+        TULLE_CALL(tulle__blocks_fill(&part->rows, &part->plan, 0, part->plan.m, &to, &slab));
     }
-    return status;
+    return TULLE_OK;
 }
 
 static size_t buffer_bytes(const tulle__producer *producer, int64_t entries)

@@ -349,8 +349,8 @@ static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
 /* Multiplies a resident matrix. */
 static tulle_status multiply_resident(struct tulle_stream *s, tulle_gidx cols)
 {
-    tulle_status status = prepare(s, cols);
-    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
+    TULLE_CALL(prepare(s, cols));
+    for (int k = 0; k < s->nslabs; k++) {
         if (s->mode == TULLE__MODE_IN_PLACE) {
             tulle__slab at = tulle__slab_of(s, k);
             at.rowptr = (tulle__device_place){s->pointed, s->slab[k].pointers};
@@ -359,7 +359,7 @@ static tulle_status multiply_resident(struct tulle_stream *s, tulle_gidx cols)
         }
         tulle__ring_multiply(s, k, cols);
     }
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__ring_wait(struct tulle_stream *s, tulle__device_queue *queue)

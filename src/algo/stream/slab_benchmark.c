@@ -48,9 +48,9 @@ static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle
     double start = tulle__clock_seconds();
     char *staging = tulle__ring_buffer(s, 0);
     if (staging) producer->start(s->producer, 0, &s->slab[0], staging);
-    tulle_status status = producer->wait(s->producer, 0, &s->slab[0], arrived);
-    if (staging && status == TULLE_OK) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
-    return status;
+    TULLE_CALL(producer->wait(s->producer, 0, &s->slab[0], arrived));
+    if (staging) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
+    return TULLE_OK;
 }
 
 /* Times `count` small copies in sequence, like those of slabs. */

@@ -249,9 +249,8 @@ static tulle_status check_vectors(const tulle_stream *s, const tulle_mat *X, con
     if (!same)
         return tulle__fail(
             TULLE_ERR_ARG, "Y must be row-major, with the rows and owners of tulle_stream_layout and one tile column");
-    tulle_status status = tulle__mat_check_apart(Y, "Y", X, "X");
-    if (status == TULLE_OK && s->A && !s->packed) status = tulle__mat_check_apart(Y, "Y", s->A, "A");
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_check_apart(Y, "Y", X, "X"));
+    if (s->A && !s->packed) TULLE_CALL(tulle__mat_check_apart(Y, "Y", s->A, "A"));
     if (!s->packed && s->A && s->A->structure != s->structure)
         return tulle__fail(TULLE_ERR_STATE, "the structure of the matrix has changed since its stream was made");
     return TULLE_OK;
@@ -306,7 +305,7 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     int64_t read = s->producer->read, start = tulle__now(s->comm), gathered, end;
     tulle_status status;
     /* also ensures that all PEs have written their rows of X */
-    TULLE_TRY(tulle_comm_agree(s->comm, check_vectors(s, X, Y)));
+    TULLE_CALL(tulle_comm_agree(s->comm, check_vectors(s, X, Y)));
     status = tulle__stream_gather(s, X, true);
     gathered = tulle__now(s->comm);
     tulle__device_counts before = *counts;
@@ -314,10 +313,10 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     tulle__device_counts after = *counts;
     int64_t multiplied = tulle__now(s->comm);
     if (status == TULLE_OK) status = tulle__stream_deliver(s, Y);
-    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* also ensures that spill rows are published */
-    if (s->spilled) TULLE_TRY(tulle_comm_agree(s->comm, tulle__spill_add(s, Y)));
+    TULLE_CALL(tulle_comm_agree(s->comm, status)); /* also ensures that spill rows are published */
+    if (s->spilled) TULLE_CALL(tulle_comm_agree(s->comm, tulle__spill_add(s, Y)));
     end = tulle__now(s->comm);
-    if (!report) goto out;
+    if (!report) return status;
     a.transfer = (double)(after.copy_ns[0] - before.copy_ns[0]) * 1e-9;
     a.compute = (double)(after.kernel_ns - before.kernel_ns) * 1e-9;
     a.loop = tulle__is_virtual(s->comm) ? (double)(multiplied - gathered) * 1e-9 : times.loop;
@@ -329,8 +328,7 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     if (lesser > 0) a.overlap = limited((a.transfer + a.compute - a.loop) / lesser, 0, 1);
     tulle_stream_report made;
     status = fill_report(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, &made);
-    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* a single PE may lack memory for a reduction */
+    TULLE_CALL(tulle_comm_agree(s->comm, status)); /* a single PE may lack memory for a reduction */
     *report = made;
-out:
-    return status;
+    return TULLE_OK;
 }

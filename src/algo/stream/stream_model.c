@@ -83,8 +83,8 @@ static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size
         slabs = s->lines - slabs <= slabs / 4 + 1 ? (int)s->lines : slabs + slabs / 4 + 1;
     }
     if (status != TULLE_OK || *fits || s->options.slabs) return status;
-    status = tulle__stream_cut(s, 0, TULLE__CUT_BY_ROWS);
-    return status == TULLE_OK ? ring_fits(s, ring, capacity, fits) : status;
+    TULLE_CALL(tulle__stream_cut(s, 0, TULLE__CUT_BY_ROWS));
+    return ring_fits(s, ring, capacity, fits);
 }
 
 /*

@@ -31,13 +31,12 @@ tulle_status tulle__method_schedule_make(tulle_trisolve *solver, tulle__method_s
     const tulle__method *method = tulle__method_in_use(a);
     a->mine = solver->mine;
     tulle_status status = tulle__alloc_zero((size_t)a->mine, sizeof *a->worker, "schedules", &a->worker);
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    if (method->prepare) TULLE_TRY(method->prepare(solver, a));
-    if (method->schedule) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, a, make_one)));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
+    if (method->prepare) TULLE_CALL(method->prepare(solver, a));
+    if (method->schedule) TULLE_CALL(tulle_comm_agree(solver->comm, on_workers(solver, a, make_one)));
     for (int w = 0; w < a->mine; w++)
         a->bytes += (int64_t)tulle__worker_schedule_bytes(&a->worker[w], solver->triangle.T->type);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status renew_one(void *arg, int thread, int nthreads)

@@ -5,15 +5,12 @@
 
 tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     if (*stage && (*stage)->layout->n == cols) return TULLE_OK;
     tulle_mat_free(*stage);
     *stage = NULL;
-    tulle_status status = tulle_comm_agree(solver->comm, tulle__triangle_rhs_layout(&solver->triangle, cols, &layout));
-    if (status == TULLE_OK)
-        status = tulle_mat_new_dense(solver->comm, layout, solver->triangle.T->type, TULLE_ROW_MAJOR, stage);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(solver->comm, tulle__triangle_rhs_layout(&solver->triangle, cols, &layout)));
+    return tulle_mat_new_dense(solver->comm, layout, solver->triangle.T->type, TULLE_ROW_MAJOR, stage);
 }
 
 int tulle__rhs_suit(const tulle_trisolve *solver, const tulle_mat *X)

@@ -37,8 +37,8 @@ tulle_status tulle__solver_waits(
 {
     double patience = solver->options.patience > 0 ? solver->options.patience : 60;
     if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
-    tulle_status status = watches ? tulle__comm_failed(solver->comm) : TULLE_OK;
-    if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
+    if (watches) TULLE_CALL(tulle__comm_failed(solver->comm));
+    if ((double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return TULLE_OK;
     return complain(context, patience);
 }
 

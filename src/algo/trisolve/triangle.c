@@ -134,19 +134,18 @@ tulle_status tulle__triangle_init(
     if (partition) t->tasks = tasks_of(partition, options);
     t->upper = (options->uplo == TULLE_UPPER) != (options->op == TULLE_OP_T);
     t->unit = options->diag == TULLE_DIAG_UNIT;
-    TULLE_TRY(read_each_other(T->comm, &direct));
+    TULLE_CALL(read_each_other(T->comm, &direct));
     t->reach = partition ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
-    if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_TRY(make_rows(t, &t->own));
+    if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_CALL(make_rows(t, &t->own));
     const tulle_mat *rows = t->own ? t->own : T;
     t->ntiles = rows->layout->mt;
     t->cut = rows->layout->row_cut;
     status = tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile);
-    TULLE_TRY(tulle_comm_agree(T->comm, status));
+    TULLE_CALL(tulle_comm_agree(T->comm, status));
     for (int i = 0; i < t->ntiles; i++)
         if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
             t->tile[i] = tulle__tile_in_place(rows, i, 0);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__triangle_fini(tulle__triangle *t)

@@ -137,8 +137,8 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
         status = tulle__context_get(comm, &solver->context);
         if (status == TULLE_OK) status = open_rows(solver);
     }
-    TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__triangle_init(T, &solver->options, partition, &solver->triangle));
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    TULLE_CALL(tulle__triangle_init(T, &solver->options, partition, &solver->triangle));
     int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
@@ -146,16 +146,15 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
     if (solver->unvalidated)
         tulle__triangle_skip_validation(&solver->triangle);
     else
-        TULLE_TRY(tulle__triangle_validate(&solver->triangle));
-    if (!partition) TULLE_TRY(connect(solver));
-    TULLE_TRY(tulle__solver_choose(solver));
-    for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
+        TULLE_CALL(tulle__triangle_validate(&solver->triangle));
+    if (!partition) TULLE_CALL(connect(solver));
+    TULLE_CALL(tulle__solver_choose(solver));
+    for (int a = 0; a < solver->ncandidates; a++)
+        TULLE_CALL(tulle__method_schedule_make(solver, &solver->candidate[a]));
     if (solver->candidate[solver->ncandidates - 1].declined)
         tulle__method_schedule_fini(&solver->candidate[--solver->ncandidates]);
     solver->now = &solver->candidate[solver->ncandidates - 1];
-    status = TULLE_OK;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__solver_analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver)
@@ -224,9 +223,9 @@ static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B
         return tulle__fail(TULLE_ERR_STATE, "the structure of the triangle has changed since its analysis");
     if (solver->stale)
         return tulle__fail(TULLE_ERR_STATE, "the last update of the solver failed: it has no values to solve with");
-    tulle_status status = tulle__mat_check_apart(X, "X", t->T, "the triangle");
-    if (status == TULLE_OK && !is_in_place(X, B)) status = tulle__mat_check_apart(X, "X", B, "B");
-    return status;
+    TULLE_CALL(tulle__mat_check_apart(X, "X", t->T, "the triangle"));
+    if (!is_in_place(X, B)) TULLE_CALL(tulle__mat_check_apart(X, "X", B, "B"));
+    return TULLE_OK;
 }
 
 /* Seconds of all workers. */
@@ -292,31 +291,30 @@ static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     int64_t start, moving = 0, waiting = 0;
     const tulle__method *method = tulle__method_in_use(solver->now);
     int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};
-    if (method->open) TULLE_TRY(method->open(solver, X->layout->n));
+    if (method->open) TULLE_CALL(method->open(solver, X->layout->n));
     /* all have arrived: B may be read; agreed, as the following operations agree by themselves */
-    TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
-    if (method->permutes) TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->lines));
+    TULLE_CALL(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
+    if (method->permutes) TULLE_CALL(tulle__rhs_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__rhs_copy_in(solver, B));
+        TULLE_CALL(tulle__rhs_copy_in(solver, B));
         tulle__part_end(solver->comm, "bring B", start, &moving);
         b = solver->stage_B;
     }
     if (!suit[1]) {
-        TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->stage_X));
+        TULLE_CALL(tulle__rhs_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
     if (solver->mine) status = method->sweep(solver, b, x, times);
     start = tulle__now(solver->comm);
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
     tulle__part_end(solver->comm, "wait for PEs", start, &waiting);
     if (x != X) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__rhs_copy_out(solver, X));
+        TULLE_CALL(tulle__rhs_copy_out(solver, X));
         tulle__part_end(solver->comm, "return X", start, &moving);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_trisolve_execute(

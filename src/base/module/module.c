@@ -71,19 +71,17 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     memcpy(&entry, &symbol, sizeof entry);
     tulle__error_clear();
     const tulle__module *found = entry(&host);
-    tulle_status status = TULLE_OK;
-    if (!found)
-        status =
-            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle__error_marked());
-    else if (found->version != TULLE__MODULE_VERSION)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
-            found->version, (unsigned)TULLE__MODULE_VERSION);
-    else if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device + !!found->blocks != 1)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the module %s must be an engine, a wrapper, a direct solver, a device or kernels", path);
     /* it stays loaded, refused or not: libraries that began with it may have left variables and handlers behind */
-    if (status == TULLE_OK) *module = found;
-    return status;
+    if (!found)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle__error_marked());
+    if (found->version != TULLE__MODULE_VERSION)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
+            found->version, (unsigned)TULLE__MODULE_VERSION);
+    if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device + !!found->blocks != 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the module %s must be an engine, a wrapper, a direct solver, a device or kernels", path);
+    *module = found;
+    return TULLE_OK;
 }
 
 tulle_status tulle__module_find(const char *name, char *path, size_t size)
@@ -102,6 +100,6 @@ tulle_status tulle__module_load(const char *name, const tulle__module **module)
     for (const char *p = name; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_'))
             return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine, a wrapper or a device", name);
-    tulle_status status = tulle__module_find(name, path, sizeof path);
-    return status == TULLE_OK ? load_file(path, module) : status;
+    TULLE_CALL(tulle__module_find(name, path, sizeof path));
+    return load_file(path, module);
 }

@@ -33,9 +33,9 @@ tulle_status tulle_parse_type(const char *text, tulle_type *type)
     if (TULLE__NULL(text) || TULLE__NULL(type)) return TULLE_ERR_ARG;
     static const char *const names[TULLE_TYPE_COUNT] = {[TULLE_F32] = "f32", [TULLE_F64] = "f64"};
     int found;
-    tulle_status status = tulle__name_parse("type", text, names, TULLE_TYPE_COUNT, &found);
-    if (status == TULLE_OK) *type = (tulle_type)found;
-    return status;
+    TULLE_CALL(tulle__name_parse("type", text, names, TULLE_TYPE_COUNT, &found));
+    *type = (tulle_type)found;
+    return TULLE_OK;
 }
 
 tulle_status tulle_parse_word(const char *text, const char *what, const char *const *words, int nwords, int *found)

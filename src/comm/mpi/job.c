@@ -159,8 +159,8 @@ tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine)
     int rank;
     MPI_Comm_rank(comm, &rank);
     uint64_t first = urgency(mine, rank);
-    tulle_status status = tulle__mpi_allreduce_max(comm, 1, &first);
-    if (status != TULLE_OK || !first) return status;
+    TULLE_CALL(tulle__mpi_allreduce_max(comm, 1, &first));
+    if (!first) return TULLE_OK;
     int root = (int)(0xffffffffu - (uint32_t)first);
     strncpy(from_root.message, tulle__mpi_host->error_message(), sizeof from_root.message - 1);
     MPI_Request request;

@@ -178,9 +178,9 @@ struct options {
 static tulle_status read_options(tulle__spec_part *part, struct options *options)
 {
     static const char *const keys[] = {"direct", "gpu"};
-    tulle_status status = tulle__mpi_host->spec_flag(part, "direct", &options->direct);
-    if (status == TULLE_OK) status = tulle__mpi_host->spec_flag(part, "gpu", &options->gpu);
-    return status == TULLE_OK ? tulle__mpi_host->spec_done(part, keys, 2) : status;
+    TULLE_CALL(tulle__mpi_host->spec_flag(part, "direct", &options->direct));
+    TULLE_CALL(tulle__mpi_host->spec_flag(part, "gpu", &options->gpu));
+    return tulle__mpi_host->spec_done(part, keys, 2);
 }
 
 static tulle_status open_in(

@@ -107,11 +107,11 @@ tulle_status tulle__mpi_map_segments(MPI_Comm comm, size_t bytes, char **base)
 {
     int npes, missing = 0;
     MPI_Comm_size(comm, &npes);
-    tulle_status status = map_all(comm, bytes, base, &missing);
-    if (status == TULLE_OK && missing < npes)
-        status = tulle__mpi_host->fail(
+    TULLE_CALL(map_all(comm, bytes, base, &missing));
+    if (missing < npes)
+        return tulle__mpi_host->fail(
             TULLE_ERR_MEMORY, "a segment of %.1f MB, of PE %d, cannot be mapped", (double)bytes / 1e6, missing);
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__mpi_unmap_segments(int npes, size_t bytes, char **base)

@@ -128,12 +128,12 @@ static tulle_status open_window(tulle__engine_team *team, int segment, size_t by
     tulle__mpi_window *window = &team->window[segment];
     tulle_status status =
         tulle__mpi_host->alloc_zero((size_t)team->npes, sizeof *window->base, "window addresses", &window->base);
-    status = tulle__mpi_agree(team->comm, status);
-    if (status == TULLE_OK && team->in_files) {
+    TULLE_CALL(tulle__mpi_agree(team->comm, status));
+    if (team->in_files) {
         window->mapped = bytes;
-        status = tulle__mpi_map_segments(team->comm, bytes, window->base);
+        TULLE_CALL(tulle__mpi_map_segments(team->comm, bytes, window->base));
     }
-    if (status != TULLE_OK || team->in_files) return status;
+    if (team->in_files) return TULLE_OK;
     int error = MPI_SUCCESS;
     if (team->mixed && segment == TULLE__DATA) error = allocate_mixed(team, bytes, &own, window);
     if (error == MPI_SUCCESS && window->win == MPI_WIN_NULL) error = allocate(team, bytes, &own, &window->win);
@@ -151,12 +151,9 @@ static tulle_status open_window(tulle__engine_team *team, int segment, size_t by
 
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS])
 {
-    tulle_status status = TULLE_OK;
-    for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
-        status = tulle__mpi_agree(team->comm, open_window(team, s, bytes[s]));
-    if (status == TULLE_OK)
-        tulle__mpi_host->memory_huge(team->window[TULLE__DATA].base[team->rank], bytes[TULLE__DATA]);
-    return status;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) TULLE_CALL(tulle__mpi_agree(team->comm, open_window(team, s, bytes[s])));
+    tulle__mpi_host->memory_huge(team->window[TULLE__DATA].base[team->rank], bytes[TULLE__DATA]);
+    return TULLE_OK;
 }
 
 void tulle__mpi_windows_close(tulle__engine_team *team)

@@ -109,9 +109,9 @@ struct choices {
 static tulle_status read_options(tulle__spec_part *part, struct choices *choices)
 {
     static const char *const keys[] = {"direct", "pack"};
-    tulle_status status = tulle__spec_flag(part, "direct", &choices->direct);
-    if (status == TULLE_OK) status = tulle__spec_flag(part, "pack", &choices->pack);
-    return status == TULLE_OK ? tulle__spec_done(part, keys, 2) : status;
+    TULLE_CALL(tulle__spec_flag(part, "direct", &choices->direct));
+    TULLE_CALL(tulle__spec_flag(part, "pack", &choices->pack));
+    return tulle__spec_done(part, keys, 2);
 }
 
 /* Opens one segment of every PE. The caller agrees on the status. */
@@ -144,10 +144,9 @@ static int reaches_all(const tulle__engine_team *team)
 static tulle_status open_in(
     tulle__engine_team *team, const struct choices *choices, const size_t segment_bytes[TULLE__SEGMENTS])
 {
-    tulle_status status = team->npes > 1 ? watch_others(team) : TULLE_OK;
-    for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
-        status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct));
-    if (status != TULLE_OK) return status;
+    if (team->npes > 1) TULLE_CALL(watch_others(team));
+    for (int s = 0; s < TULLE__SEGMENTS; s++)
+        TULLE_CALL(tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct)));
     int shared = reaches_all(team);
     team->link.shared.link = (tulle__link){.ops = shared ? &tulle__shared_ops : &tulle__shmem_rma_ops,
         .rank = team->rank,
@@ -159,8 +158,8 @@ static tulle_status open_in(
     tulle__shmem_allreduce_max(0, NULL);
     if (shared || team->npes == 1) return TULLE_OK;
     if (choices->pack < 0 ? tulle__shmem_needs_help(team) : choices->pack)
-        status = tulle__shmem_agree(tulle__shmem_gather_new(&team->link, &team->link.gather));
-    return status;
+        TULLE_CALL(tulle__shmem_agree(tulle__shmem_gather_new(&team->link, &team->link.gather)));
+    return TULLE_OK;
 }
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)

@@ -202,11 +202,13 @@ static tulle_status read_numbers(tulle__spec_part *part, tulle__sim_platform *p)
 {
     const tulle__module_host *host = tulle__sim_host;
     int64_t node = p->node, leaf = p->leaf;
-    tulle_status status = host->spec_int(part, "node", 0, 1 << 15, &node);
-    if (status == TULLE_OK) status = host->spec_int(part, "leaf", 0, 1 << 15, &leaf);
-    if (status == TULLE_OK) status = host->spec_real(part, "taper", 1e-3, 1e3, &p->taper);
-    if (status == TULLE_OK) status = host->spec_real(part, "speed", 1e-6, 1e6, &p->speed);
-    if (status == TULLE_OK) status = host->spec_flag(part, "direct", &p->direct);
+    tulle_status status;
+    TULLE_TRY(host->spec_int(part, "node", 0, 1 << 15, &node));
+    TULLE_TRY(host->spec_int(part, "leaf", 0, 1 << 15, &leaf));
+    TULLE_TRY(host->spec_real(part, "taper", 1e-3, 1e3, &p->taper));
+    TULLE_TRY(host->spec_real(part, "speed", 1e-6, 1e6, &p->speed));
+    TULLE_TRY(host->spec_flag(part, "direct", &p->direct));
+out:
     p->node = (int)node;
     p->leaf = (int)leaf;
     return status;
@@ -254,23 +256,22 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     tulle__sim_platform p = {.overhead = 2e-7};
     double pair = -1;
     *file = NULL;
-    tulle_status status = tulle__sim_host->spec_word(part, "platform", &name);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__sim_host->spec_word(part, "platform", &name));
     p.name = name;
     if (ends_in(name, ".xml"))
         *file = name;
     else
-        status = find(name, &p);
+        TULLE_CALL(find(name, &p));
     p.from_file = *file != NULL;
     if (p.taper <= 0) p.taper = 1;
     p.speed = 1;
     p.small = 4096;
     p.range = -1;
-    if (status == TULLE_OK) status = read_choices(part, &p);
-    if (status == TULLE_OK) status = read_quantities(part, &p, &pair);
-    if (status == TULLE_OK) status = read_numbers(part, &p);
-    if (status == TULLE_OK) status = tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys);
-    if (status == TULLE_OK) status = refuse(&p, pair);
-    if (status == TULLE_OK) *platform = p;
-    return status;
+    TULLE_CALL(read_choices(part, &p));
+    TULLE_CALL(read_quantities(part, &p, &pair));
+    TULLE_CALL(read_numbers(part, &p));
+    TULLE_CALL(tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys));
+    TULLE_CALL(refuse(&p, pair));
+    *platform = p;
+    return TULLE_OK;
 }

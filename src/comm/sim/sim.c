@@ -79,9 +79,9 @@ static tulle_status take_from_file(tulle__engine_team *team)
     double *flops = team->platform.rates.flops, speed = tulle__sim_speed(team->place[0]);
     if (flops[TULLE_F64] <= 0) flops[TULLE_F64] = speed;
     if (flops[TULLE_F32] <= 0) flops[TULLE_F32] = 2 * speed;
-    tulle_status status = tulle__sim_host->alloc(pairs, sizeof *team->latency, "latencies", &team->latency);
-    for (size_t i = 0; i < pairs && status == TULLE_OK; i++) team->latency[i] = -1;
-    return status;
+    TULLE_CALL(tulle__sim_host->alloc(pairs, sizeof *team->latency, "latencies", &team->latency));
+    for (size_t i = 0; i < pairs; i++) team->latency[i] = -1;
+    return TULLE_OK;
 }
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)

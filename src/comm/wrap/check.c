@@ -84,28 +84,27 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
         .segment = place->segment};
     tulle__link *inner = check->link.inner;
     uint64_t count = inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
-    tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1, count);
-    if (status == TULLE_OK && header[0] != place->generation)
-        status = tulle__fail(TULLE_ERR_COMM,
+    TULLE_CALL(inner->ops->wait(inner, TULLE__GROUPS - 1, count));
+    if (header[0] != place->generation)
+        return tulle__fail(TULLE_ERR_COMM,
             "check: %s at a block of PE %d that has been freed (generation %u, now %" PRIu64 ")", what, place->rank,
             place->generation, header[0]);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status make_room(struct check_link *check, int n)
 {
-    tulle_status status = TULLE_OK;
     if (check->nheld == check->capacity) {
         size_t capacity = check->capacity ? 2 * check->capacity : 64;
-        status = tulle__realloc(capacity, sizeof *check->held, "held transfers", &check->held);
-        if (status == TULLE_OK) check->capacity = capacity;
+        TULLE_CALL(tulle__realloc(capacity, sizeof *check->held, "held transfers", &check->held));
+        check->capacity = capacity;
     }
-    if (status == TULLE_OK && check->ranges + (size_t)n > check->range_capacity) {
+    if (check->ranges + (size_t)n > check->range_capacity) {
         size_t capacity = 2 * (check->ranges + (size_t)n);
-        status = tulle__realloc(capacity, sizeof *check->range, "held transfers", &check->range);
-        if (status == TULLE_OK) check->range_capacity = capacity;
+        TULLE_CALL(tulle__realloc(capacity, sizeof *check->range, "held transfers", &check->range));
+        check->range_capacity = capacity;
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* Holds a whole transfer, or none of it. */
@@ -306,9 +305,8 @@ static tulle_status open_check(
 {
     (void)timeline;
     struct check_link *check;
-    tulle_status status = tulle__spec_done(part, NULL, 0);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *check, "check wrapper", &check);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spec_done(part, NULL, 0));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *check, "check wrapper", &check));
     tulle__wrap(&check->link, &check_ops, inner);
     *link = &check->link;
     return TULLE_OK;

@@ -3,6 +3,7 @@
  * The wrapper `trace`: each transfer and each wait becomes a span of the PE's timeline, with bytes
  * and peer.
  */
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/spec.h"
 #include "base/timeline.h"
@@ -89,9 +90,8 @@ static tulle_status open_trace(
     tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)
 {
     struct trace_link *trace;
-    tulle_status status = tulle__spec_done(part, NULL, 0);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *trace, "trace wrapper", &trace);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spec_done(part, NULL, 0));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *trace, "trace wrapper", &trace));
     trace->timeline = timeline;
     tulle__wrap(&trace->link, &trace_ops, inner);
     *link = &trace->link;

@@ -262,8 +262,8 @@ static tulle_status read_kernels(tulle__spec_part *part, int *kernels)
 {
     static const char *const names[] = {"library", "own", "measured"};
     const char *word = NULL;
-    tulle_status status = tulle__cuda_host->spec_word(part, "kernels", &word);
-    if (status != TULLE_OK || !word) return status;
+    TULLE_CALL(tulle__cuda_host->spec_word(part, "kernels", &word));
+    if (!word) return TULLE_OK;
     return tulle__cuda_host->name_parse("kernels", word, names, 3, kernels);
 }
 
@@ -281,11 +281,10 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
     size_t left = 0, whole = 0;
     const size_t idle = tulle__cuda_idle(cuda->gpu);
     const char *name = cuda->gpu->name;
-    tulle_status status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
-    if (status == TULLE_OK && memory > (double)(left + idle))
-        status = tulle__cuda_host->fail(
+    TULLE_CALL(tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory"));
+    if (memory > (double)(left + idle))
+        return tulle__cuda_host->fail(
             TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, name, left + idle);
-    if (status != TULLE_OK) return status;
     tulle__cuda_divide(cuda, left, idle, whole, processes);
     if (memory > 0) cuda->device.capacity = (size_t)memory;
     const unsigned tenths = (unsigned)((double)whole * 10 / (1 << 30) + .5); /* whatever point the locale has */

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -139,8 +139,8 @@ static tulle_status grow(tulle__device_queue *queue, size_t bytes)
     queue->workspace.bytes = 0;
     tulle_status status = take_workspace(queue, bytes);
     if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !queue->old_workspace.bytes) return status;
-    status = drop_old(queue);
-    return status == TULLE_OK ? take_workspace(queue, bytes) : status;
+    TULLE_CALL(drop_old(queue));
+    return take_workspace(queue, bytes);
 }
 
 tulle_status tulle__cuda_scratch(tulle__device_queue *queue, size_t bytes, void **workspace)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error)
 {
@@ -32,11 +32,12 @@ static tulle_status warm_up(tulle__cuda *cuda)
     const tulle__device_ops *ops = device->ops;
     const int kernels = cuda->kernels;
     cuda->kernels = TULLE__CUDA_LIBRARY;
-    tulle_status status = ops->buffer_new(device, BYTES, "a first product", &buffer);
-    if (status == TULLE_OK) status = tulle__cuda_queue_make(cuda, &queue);
-    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
-    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
-    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) {
+    tulle_status status;
+    TULLE_TRY(ops->buffer_new(device, BYTES, "a first product", &buffer));
+    TULLE_TRY(tulle__cuda_queue_make(cuda, &queue));
+    ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
+    ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
+    for (int kind = 0; kind < 8; kind++) {
         tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
         int64_t cols = kind & 2 ? 2 : 1;
         tulle__slab_task task = {.A = {.type = type,
@@ -54,7 +55,7 @@ static tulle_status warm_up(tulle__cuda *cuda)
             .cols = cols};
         tulle__start_multiply(device, queue, &task);
     }
-    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) { /* tiles: sparse or dense, B by rows or columns */
+    for (int kind = 0; kind < 8; kind++) { /* tiles: sparse or dense, B by rows or columns */
         tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
         tulle__device_chain chain = {
             .type = type, .m = 1, .n = 1, .npairs = 1, .C = {buffer, Y}, .c_row = 1, .c_col = 1, .alpha = 1};
@@ -77,7 +78,8 @@ static tulle_status warm_up(tulle__cuda *cuda)
             .val = {buffer, X}};
         tulle__start_chain(device, queue, &chain);
     }
-    if (status == TULLE_OK) status = ops->queue_wait(queue);
+    TULLE_TRY(ops->queue_wait(queue));
+out:
     ops->queue_free(device, queue);
     if (buffer) ops->buffer_free(device, buffer);
     device->counts = (tulle__device_counts){.kernels = 0};
@@ -89,10 +91,10 @@ static tulle_status warm_up(tulle__cuda *cuda)
 static tulle_status start(tulle__cuda *cuda)
 {
     tulle__cuda_gpu *gpu = cuda->gpu;
-    tulle_status status = tulle__cuda_check_code(cuda, tulle__cuda_load(gpu->shared));
-    if (status == TULLE_OK && !gpu->sparse) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&gpu->sparse));
-    if (status == TULLE_OK && !gpu->blas) status = tulle__cuda_check_blas(cuda, cublasCreate(&gpu->blas));
-    return status == TULLE_OK ? warm_up(cuda) : status;
+    TULLE_CALL(tulle__cuda_check_code(cuda, tulle__cuda_load(gpu->shared)));
+    if (!gpu->sparse) TULLE_CALL(tulle__cuda_check_sparse(cuda, cusparseCreate(&gpu->sparse)));
+    if (!gpu->blas) TULLE_CALL(tulle__cuda_check_blas(cuda, cublasCreate(&gpu->blas)));
+    return warm_up(cuda);
 }
 
 tulle_status tulle__cuda_start(tulle__cuda *cuda)

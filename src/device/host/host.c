@@ -115,9 +115,9 @@ static int peer(const tulle__device *device, const tulle__device *other)
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
-    tulle_status status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
-    if (status == TULLE_OK) (*queue)->host = (struct host *)device;
-    return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **queue, "a queue", queue));
+    (*queue)->host = (struct host *)device;
+    return TULLE_OK;
 }
 
 static void queue_free(tulle__device *device, tulle__device_queue *queue)
@@ -540,13 +540,11 @@ out:
 
 static tulle_status open_cpu(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
-    tulle_status status = open_host(part, setting, "cpu", tulle__kernels_cpu(), device);
-    if (status == TULLE_OK)
-        snprintf((*device)->text, sizeof(*device)->text, "host memory, %d %s, %s",
-            tulle__pool_size(((struct host *)*device)->pool),
-            tulle__plural(tulle__pool_size(((struct host *)*device)->pool), "thread", "threads"),
-            tulle__kernels_cpu_isa());
-    return status;
+    TULLE_CALL(open_host(part, setting, "cpu", tulle__kernels_cpu(), device));
+    snprintf((*device)->text, sizeof(*device)->text, "host memory, %d %s, %s",
+        tulle__pool_size(((struct host *)*device)->pool),
+        tulle__plural(tulle__pool_size(((struct host *)*device)->pool), "thread", "threads"), tulle__kernels_cpu_isa());
+    return TULLE_OK;
 }
 
 static tulle_status open_ref(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)

@@ -79,11 +79,10 @@ tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *poo
         .colind = (const int32_t *)(const void *)tulle__host_at(&task->pattern_colind)};
     tulle__spgemm_task work = work_of(task, pair);
     work.pattern = pattern.rowptr ? &pattern : NULL;
-    tulle_status status = task->in_blocks ? kernels->spgemm_blocks(pool, &work, place_result, &asked, &C)
-                                          : kernels->spgemm(pool, &work, place_result, &asked, &C);
-    if (status == TULLE_OK)
-        *counts = (tulle__device_product_counts){.multiplications = C.multiplications, .skipped = C.skipped};
-    return status;
+    TULLE_CALL(task->in_blocks ? kernels->spgemm_blocks(pool, &work, place_result, &asked, &C)
+                               : kernels->spgemm(pool, &work, place_result, &asked, &C));
+    *counts = (tulle__device_product_counts){.multiplications = C.multiplications, .skipped = C.skipped};
+    return TULLE_OK;
 }
 
 tulle_status tulle__host_values(

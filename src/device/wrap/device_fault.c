@@ -61,20 +61,20 @@ static int strikes(tulle__device_queue *queue, int copy)
 
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
-    tulle_status status = state(device);
-    return status == TULLE_OK ? tulle__wrapped_buffer_new(device, bytes, what, buffer) : status;
+    TULLE_CALL(state(device));
+    return tulle__wrapped_buffer_new(device, bytes, what, buffer);
 }
 
 static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
 {
-    tulle_status status = state(device);
-    return status == TULLE_OK ? tulle__wrapped_host_new(device, bytes, what, block) : status;
+    TULLE_CALL(state(device));
+    return tulle__wrapped_host_new(device, bytes, what, block);
 }
 
 static tulle_status host_register(tulle__device *device, void *memory, size_t bytes)
 {
-    tulle_status status = state(device);
-    return status == TULLE_OK ? tulle__wrapped_host_register(device, memory, bytes) : status;
+    TULLE_CALL(state(device));
+    return tulle__wrapped_host_register(device, memory, bytes);
 }
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
@@ -115,8 +115,8 @@ static tulle_status queue_wait(tulle__device_queue *queue)
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)
 {
-    tulle_status status = state(device);
-    return status == TULLE_OK ? device->inner->ops->event_new(device->inner, event) : status;
+    TULLE_CALL(state(device));
+    return device->inner->ops->event_new(device->inner, event);
 }
 
 static void event_free(tulle__device *device, tulle__device_event *event)

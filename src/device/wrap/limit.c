@@ -250,11 +250,11 @@ static tulle_status start_engines(struct limit *limit)
 /* The device below has no queue for it, but may be lost. */
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
-    tulle_status status = tulle__wrapped_state(device);
-    if (status == TULLE_OK) status = start_engines((struct limit *)device);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
-    if (status == TULLE_OK) (*queue)->limit = (struct limit *)device;
-    return status;
+    TULLE_CALL(tulle__wrapped_state(device));
+    TULLE_CALL(start_engines((struct limit *)device));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **queue, "a queue", queue));
+    (*queue)->limit = (struct limit *)device;
+    return TULLE_OK;
 }
 
 static tulle_status queue_wait(tulle__device_queue *queue)
@@ -285,10 +285,10 @@ static void queue_free(tulle__device *device, tulle__device_queue *queue)
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)
 {
-    tulle_status status = tulle__wrapped_state(device);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **event, "an event", event);
-    if (status == TULLE_OK) (*event)->limit = (struct limit *)device;
-    return status;
+    TULLE_CALL(tulle__wrapped_state(device));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **event, "an event", event));
+    (*event)->limit = (struct limit *)device;
+    return TULLE_OK;
 }
 
 static void event_free(tulle__device *device, tulle__device_event *event)

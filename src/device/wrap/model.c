@@ -74,9 +74,9 @@ static int64_t take(tulle__device_queue *queue, int engine, const char *name, do
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     if (device->inner) return tulle__wrapped_buffer_new(device, bytes, what, buffer);
-    tulle_status status = tulle__alloc_zero(1, sizeof **buffer, what, buffer);
-    if (status == TULLE_OK) (*buffer)->bytes = bytes;
-    return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **buffer, what, buffer));
+    (*buffer)->bytes = bytes;
+    return TULLE_OK;
 }
 
 static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)

@@ -141,13 +141,11 @@ static tulle_status read_shape(const char *path, const cJSON *object, int dimens
     static const char *const names[] = {"the first number of 'shape'", "the second number of 'shape'",
         "the third number of 'shape'", "the fourth number of 'shape'"};
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "shape");
-    tulle_status status = TULLE_OK;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != dimensions)
         return tulle__fail(
             TULLE_ERR_FORMAT, "%s: 'shape' is not a list of %d number%s", path, dimensions, dimensions > 1 ? "s" : "");
-    for (int d = 0; d < dimensions && status == TULLE_OK; d++)
-        status = whole(path, cJSON_GetArrayItem(list, d), names[d], &shape[d]);
-    return status;
+    for (int d = 0; d < dimensions; d++) TULLE_CALL(whole(path, cJSON_GetArrayItem(list, d), names[d], &shape[d]));
+    return TULLE_OK;
 }
 
 /* nnz and span of the object `tulle`, where it has them. */
@@ -155,10 +153,9 @@ static tulle_status read_own(const char *path, const cJSON *own, tulle__binspars
 {
     const cJSON *nnz = cJSON_GetObjectItemCaseSensitive(own, "nnz");
     const cJSON *span = cJSON_GetObjectItemCaseSensitive(own, "span");
-    tulle_status status = TULLE_OK;
-    if (nnz) status = whole(path, nnz, "'nnz'", &head->nnz);
-    if (status == TULLE_OK && span) status = whole(path, span, "'span'", &head->span);
-    return status;
+    if (nnz) TULLE_CALL(whole(path, nnz, "'nnz'", &head->nnz));
+    if (span) TULLE_CALL(whole(path, span, "'span'", &head->span));
+    return TULLE_OK;
 }
 
 static tulle_status read_matrix_shape(
@@ -199,13 +196,12 @@ static tulle_status read_padded(
     const char *path, const cJSON *own, const char *name, int64_t blocks, int64_t b, int64_t *size)
 {
     const cJSON *stated = cJSON_GetObjectItemCaseSensitive(own, name);
-    tulle_status status = TULLE_OK;
     *size = blocks * b;
-    if (stated) status = whole(path, stated, name, size);
-    if (status == TULLE_OK && tulle__blocks_over(*size, b) != blocks)
-        status = tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " %s are not those of %" PRId64 " blocks of %" PRId64,
-            path, *size, name, blocks, b);
-    return status;
+    if (stated) TULLE_CALL(whole(path, stated, name, size));
+    if (tulle__blocks_over(*size, b) != blocks)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " %s are not those of %" PRId64 " blocks of %" PRId64, path,
+            *size, name, blocks, b);
+    return TULLE_OK;
 }
 
 /* Reads a custom format, which must be blocks of a matrix. */
@@ -343,11 +339,11 @@ static tulle_status count_values(const char *path, const cJSON *object, tulle__b
         return tulle__fail(TULLE_ERR_FORMAT,
             "%s: 'nnz' is %" PRId64 " and 'span' %" PRId64 ", but there are %" PRId64 " values and %" PRId64 " columns",
             path, head->nnz, head->span, head->stored, head->cols / head->block);
-    tulle_status status = stated ? whole(path, stated, "'number_of_stored_values'", &stored) : TULLE_OK;
-    if (status == TULLE_OK && stated && stored != head->stored)
-        status = tulle__fail(TULLE_ERR_FORMAT, "%s: 'number_of_stored_values' is %" PRId64 ", but there are %" PRId64,
+    if (stated) TULLE_CALL(whole(path, stated, "'number_of_stored_values'", &stored));
+    if (stated && stored != head->stored)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: 'number_of_stored_values' is %" PRId64 ", but there are %" PRId64,
             path, stored, head->stored);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status describe(const char *path, const cJSON *object, const cJSON *own, tulle__binsparse_header *head)

@@ -189,10 +189,9 @@ tulle_status tulle__binsparse_piece(
     if (count == 0) return TULLE_OK;
     if (array->offset < 0)
         return tulle__hdf5_read(file->sets, file->path, file->group, file->header.names, which, first, count, 'i', to);
-    tulle_status status = read_raw(file, which, first, count, raw);
-    for (int64_t i = 0; i < count && status == TULLE_OK; i++)
-        to[i] = tulle__stored_integer(stored_of(array), raw + i * array->size);
-    return status;
+    TULLE_CALL(read_raw(file, which, first, count, raw));
+    for (int64_t i = 0; i < count; i++) to[i] = tulle__stored_integer(stored_of(array), raw + i * array->size);
+    return TULLE_OK;
 }
 
 static tulle_status check_range(const tulle__binsparse *file, int which, int64_t first, int64_t count)
@@ -266,15 +265,14 @@ static tulle_status read_reals(
     const int64_t from = iso ? 0 : first, n = iso ? 1 : count;
     tulle__stored as = array->offset < 0 ? (tulle__stored){array->kind, 8, 0} : stored_of(array);
     if (count == 0) return TULLE_OK;
-    tulle_status status = array->offset < 0 ? tulle__hdf5_read(file->sets, file->path, file->group, file->header.names,
-                                                  which, from, n, array->kind, raw)
-                                            : read_raw(file, which, from, n, raw);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(array->offset < 0 ? tulle__hdf5_read(file->sets, file->path, file->group, file->header.names, which,
+                                       from, n, array->kind, raw)
+                                 : read_raw(file, which, from, n, raw));
     tulle__gate_numbers(gate, as, raw, n, real);
     for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
     file->done += count;
     tulle__progress_meter_set(file->meter, file->done, file->wanted);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__binsparse_read_values(

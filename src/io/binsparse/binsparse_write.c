@@ -57,8 +57,8 @@ static tulle_status try_room(const tulle__binsparse_writer *writer)
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
         bytes += writer->header.array[w].count * writer->header.array[w].size;
     memset(writer->narrow, 0, MARGIN);
-    tulle_status status = tulle__output_overwrite(writer->output, 0, writer->narrow, MARGIN);
-    return status == TULLE_OK ? tulle__output_overwrite(writer->output, bytes + MARGIN, "", 1) : status;
+    TULLE_CALL(tulle__output_overwrite(writer->output, 0, writer->narrow, MARGIN));
+    return tulle__output_overwrite(writer->output, bytes + MARGIN, "", 1);
 }
 
 /* Opens a file as `head` describes it, with its arrays. */

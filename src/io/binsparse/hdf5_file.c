@@ -150,9 +150,9 @@ struct tulle__hdf5_sets {
 
 tulle_status tulle__hdf5_sets_new(tulle__hdf5_sets **sets)
 {
-    tulle_status status = tulle__alloc(1, sizeof **sets, "data sets", sets);
-    if (status == TULLE_OK) **sets = (tulle__hdf5_sets){-1, -1, {-1, -1, -1, -1}};
-    return status;
+    TULLE_CALL(tulle__alloc(1, sizeof **sets, "data sets", sets));
+    **sets = (tulle__hdf5_sets){-1, -1, {-1, -1, -1, -1}};
+    return TULLE_OK;
 }
 
 void tulle__hdf5_sets_free(tulle__hdf5_sets *sets)

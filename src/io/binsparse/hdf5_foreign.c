@@ -77,8 +77,8 @@ static tulle_status look_for_tenx(const char *path, hid_t group, bool *is, tulle
 
 static tulle_status look(const char *path, hid_t group, bool *is, tulle__hdf5_found *found)
 {
-    tulle_status status = look_for_anndata(path, group, is, found);
-    return status == TULLE_OK && !*is ? look_for_tenx(path, group, is, found) : status;
+    TULLE_CALL(look_for_anndata(path, group, is, found));
+    return *is ? TULLE_OK : look_for_tenx(path, group, is, found);
 }
 
 static bool holds_numbers(const char *path, hid_t group, const char *name)

@@ -80,9 +80,9 @@ struct isal {
 static tulle_status isal_open(void **state)
 {
     struct isal *isal;
-    tulle_status status = tulle__alloc(1, sizeof *isal, "ISA-L's state", &isal);
-    if (status == TULLE_OK) *state = isal;
-    return status;
+    TULLE_CALL(tulle__alloc(1, sizeof *isal, "ISA-L's state", &isal));
+    *state = isal;
+    return TULLE_OK;
 }
 
 static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t capacity)

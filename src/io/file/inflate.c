@@ -130,13 +130,12 @@ static tulle_status skip_padding(tulle__inflate *f)
 {
     static const unsigned char zeros[8] = {0};
     const size_t group = (size_t)f->packing->padding;
-    tulle_status status = TULLE_OK;
-    while (group && status == TULLE_OK && f->nin >= group && memcmp(f->in, zeros, group) == 0) {
+    while (group && f->nin >= group && memcmp(f->in, zeros, group) == 0) {
         f->in += group;
         f->nin -= group;
-        if (f->nin < LONGEST_MAGIC) status = refill(f);
+        if (f->nin < LONGEST_MAGIC) TULLE_CALL(refill(f));
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* Examines the bytes after a member: *ended = 1 at the end. */

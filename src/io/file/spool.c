@@ -257,8 +257,9 @@ tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter
     struct merge m;
     int64_t done = 0;
     tulle__progress_meter_start(meter, "merging", "entries", spool->entries);
-    tulle_status status = start_merge(&m, spool);
-    for (int64_t row = 0; row < spool->rows && status == TULLE_OK; row++) {
+    tulle_status status;
+    TULLE_TRY(start_merge(&m, spool));
+    for (int64_t row = 0; row < spool->rows; row++) {
         TULLE_TRY(start_row(&m, row));
         while (m.nactive) {
             int least = 0;

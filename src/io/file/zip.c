@@ -302,9 +302,7 @@ tulle_status tulle__zip_end(tulle__zip_stream *s)
     char more;
     size_t got = 0;
     int64_t consumed;
-    tulle_status status = TULLE_OK;
-    if (s->inflate) status = tulle__inflate_read(s->inflate, &more, 1, &got, &consumed);
-    if (status != TULLE_OK) return status;
+    if (s->inflate) TULLE_CALL(tulle__inflate_read(s->inflate, &more, 1, &got, &consumed));
     if (got || s->at < s->member.bytes)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: has more than the %" PRId64 " bytes that belong to its array",
             s->member.what, s->at);

@@ -222,15 +222,15 @@ static tulle_status open_box(tulle__spec_part *part, tulle__generator *g)
 static tulle_status open_cantilever(tulle__spec_part *part, tulle__generator *g)
 {
     const int64_t *n = g->as.cantilever.nodes;
-    tulle_status status = open_box(part, g);
+    TULLE_CALL(open_box(part, g));
     int d = g->as.cantilever.dof;
-    if (status != TULLE_OK) return status;
     g->n = g->m;
     g->symmetric = 1;
     g->nnz = (3 * n[0] - 2) * (3 * n[1] - 2) * (3 * n[2] - 2) * d * d;
-    status = tulle__alloc((size_t)(NODES * d * NODES * d), sizeof(double), "an element's matrix", &g->as.cantilever.K);
-    if (status == TULLE_OK) tulle__hexahedron(d, g->as.cantilever.K);
-    return status;
+    TULLE_CALL(
+        tulle__alloc((size_t)(NODES * d * NODES * d), sizeof(double), "an element's matrix", &g->as.cantilever.K));
+    tulle__hexahedron(d, g->as.cantilever.K);
+    return TULLE_OK;
 }
 
 static void close_cantilever(tulle__generator *g)

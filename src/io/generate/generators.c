@@ -46,17 +46,17 @@ static tulle_status find_kind(const char *name, const tulle__generator_kind **ki
     const char *names[KINDS];
     int found;
     for (int i = 0; i < KINDS; i++) names[i] = kinds[i]->name;
-    tulle_status status = tulle__name_parse("generator", name, names, KINDS, &found);
-    if (status == TULLE_OK) *kind = kinds[found];
-    return status;
+    TULLE_CALL(tulle__name_parse("generator", name, names, KINDS, &found));
+    *kind = kinds[found];
+    return TULLE_OK;
 }
 
 static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
 {
     const char *word = NULL;
     g->mode = g->kind->mode;
-    tulle_status status = tulle__spec_word(part, "values", &word);
-    if (status != TULLE_OK || !word) return status;
+    TULLE_CALL(tulle__spec_word(part, "values", &word));
+    if (!word) return TULLE_OK;
     int found;
     TULLE_CALL(tulle__name_parse("kind of values (values=)", word, mode_names, TULLE__VALUES_COUNT, &found));
     g->mode = (tulle__generator_mode)found;

@@ -258,9 +258,8 @@ static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, in
 
 static tulle_status open_delaunay(tulle__spec_part *part, tulle__generator *g)
 {
-    tulle_status status = open_lattice(part, g, 8, .645);
+    TULLE_CALL(open_lattice(part, g, 8, .645));
     int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny;
-    if (status != TULLE_OK) return status;
     g->as.lattice.neighbours = 6;
     g->nnz = nx * ny + 2 * ((nx - 1) * ny + nx * (ny - 1) + (nx - 1) * (ny - 1));
     return TULLE_OK;
@@ -296,13 +295,11 @@ static tulle_status open_powergrid(tulle__spec_part *part, tulle__generator *g)
     static const char *const orders[] = {"split", "paired"};
     double degree = 2.8, far = .03;
     const char *order = NULL;
-    tulle_status status = open_lattice(part, g, 8, .645);
-    if (status == TULLE_OK) status = tulle__spec_real(part, "degree", 0, 6, &degree);
-    if (status == TULLE_OK) status = tulle__spec_real(part, "far", 0, 1, &far);
-    if (status == TULLE_OK) status = tulle__spec_word(part, "order", &order);
-    if (status == TULLE_OK && order)
-        status = tulle__name_parse("order of unknowns (order=)", order, orders, 2, &g->as.lattice.paired);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(open_lattice(part, g, 8, .645));
+    TULLE_CALL(tulle__spec_real(part, "degree", 0, 6, &degree));
+    TULLE_CALL(tulle__spec_real(part, "far", 0, 1, &far));
+    TULLE_CALL(tulle__spec_word(part, "order", &order));
+    if (order) TULLE_CALL(tulle__name_parse("order of unknowns (order=)", order, orders, 2, &g->as.lattice.paired));
     double planar = degree > far ? degree - far : 0;
     g->as.lattice.keep = (uint64_t)(planar / 6 * 0x1p32);
     g->as.lattice.far = (uint64_t)(far * 0x1p32);

@@ -96,9 +96,9 @@ tulle_status tulle__mtx_array_count(tulle__mtx *mtx, int part, int nparts, int64
 {
     tulle__mtx_stats ignored = {0};
     struct pass t = {.mtx = mtx, .count_only = 1, .stats = &ignored};
-    tulle_status status = pass(&t, part, nparts);
-    if (status == TULLE_OK) *numbers = t.found;
-    return status;
+    TULLE_CALL(pass(&t, part, nparts));
+    *numbers = t.found;
+    return TULLE_OK;
 }
 
 /* Counts the numbers first .. first + count - 1 that are above, below and on the diagonal. */
@@ -123,10 +123,10 @@ tulle_status tulle__mtx_array_parse(tulle__mtx *mtx, int part, int nparts, int64
 {
     memset(stats, 0, sizeof *stats);
     struct pass t = {.mtx = mtx, .type = type, .capacity = count, .values = values, .stats = stats};
-    tulle_status status = pass(&t, part, nparts);
-    if (status == TULLE_OK && t.found != count)
-        status =
-            tulle__fail(TULLE_ERR_IO, "%s: has changed while it was read: fewer numbers than were counted", mtx->path);
-    if (status == TULLE_OK) count_triangles(&mtx->header, first, count, stats);
-    return status;
+    TULLE_CALL(pass(&t, part, nparts));
+    if (t.found != count)
+        return tulle__fail(
+            TULLE_ERR_IO, "%s: has changed while it was read: fewer numbers than were counted", mtx->path);
+    count_triangles(&mtx->header, first, count, stats);
+    return TULLE_OK;
 }

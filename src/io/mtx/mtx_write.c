@@ -141,17 +141,15 @@ static tulle_status fill_in_count(tulle__mtx_writer *writer)
 /* The comment, each line behind a %. */
 static tulle_status write_comment(tulle__output *output, const char *comment)
 {
-    tulle_status status = TULLE_OK;
-    while (comment && *comment && status == TULLE_OK) {
+    while (comment && *comment) {
         size_t n = strcspn(comment, "\r\n");
-        TULLE_TRY(tulle__output_write(output, "% ", 2));
-        TULLE_TRY(tulle__output_write(output, comment, n));
-        TULLE_TRY(tulle__output_write(output, "\n", 1));
+        TULLE_CALL(tulle__output_write(output, "% ", 2));
+        TULLE_CALL(tulle__output_write(output, comment, n));
+        TULLE_CALL(tulle__output_write(output, "\n", 1));
         comment += n;
         if (*comment) comment++;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__mtx_writer_open(

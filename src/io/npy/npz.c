@@ -124,8 +124,8 @@ static tulle_status find(const tulle__npz *npz, const char *name, int *found, st
 static tulle_status find_all(const tulle__npz *npz, const char *name, struct array *a)
 {
     int found;
-    tulle_status status = find(npz, name, &found, a);
-    if (status != TULLE_OK || found) return status;
+    TULLE_CALL(find(npz, name, &found, a));
+    if (found) return TULLE_OK;
     return tulle__fail(
         TULLE_ERR_FORMAT, "%s: has no member %s.npy, as files of scipy.sparse.save_npz have", npz->path, name);
 }
@@ -345,13 +345,12 @@ static tulle_status next_reals(struct cursor *c, tulle__gate *gate, int64_t n, d
 /* Reads n indices, checked against the limit; the first is number `first`. */
 static tulle_status next_indices(struct cursor *c, int64_t first, int64_t n, int64_t limit, int64_t *to)
 {
-    tulle_status status = next_integers(c, n, to);
-    for (int64_t i = 0; i < n && status == TULLE_OK; i++)
+    TULLE_CALL(next_integers(c, n, to));
+    for (int64_t i = 0; i < n; i++)
         if ((uint64_t)to[i] >= (uint64_t)limit)
-            status =
-                tulle__fail(TULLE_ERR_FORMAT, "%s: index %" PRId64 " of number %" PRId64 " is outside 0 to %" PRId64,
-                    c->array->member.what, to[i], first + i, limit - 1);
-    return status;
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: index %" PRId64 " of number %" PRId64 " is outside 0 to %" PRId64,
+                c->array->member.what, to[i], first + i, limit - 1);
+    return TULLE_OK;
 }
 
 /* A sweep over the pointers: the line of block e. Every part reads and checks all of them. */
@@ -421,9 +420,8 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
 
 static tulle_status end_walk(struct walk *w)
 {
-    tulle_status status = TULLE_OK;
-    while (w->line + 2 < w->cursor.array->count && status == TULLE_OK) status = next_line(w);
-    return status == TULLE_OK ? tulle__zip_end(w->cursor.stream) : status;
+    while (w->line + 2 < w->cursor.array->count) TULLE_CALL(next_line(w));
+    return tulle__zip_end(w->cursor.stream);
 }
 
 /* State of a part's reader. */
@@ -537,17 +535,16 @@ tulle_status tulle__npz_parse(
 
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums)
 {
-    tulle__zip_sum *sum = NULL;
-    tulle_status status = tulle__alloc((size_t)nparts * 2, sizeof *sum, "checksums", &sum);
-    for (int a = 0; a < npz->nshared && status == TULLE_OK; a++) {
+    TULLE__SCOPED tulle__zip_sum *sum = NULL;
+    TULLE_CALL(tulle__alloc((size_t)nparts * 2, sizeof *sum, "checksums", &sum));
+    for (int a = 0; a < npz->nshared; a++) {
         for (int p = 0; p < nparts; p++) sum[p] = sums[p].array[a];
-        status = tulle__zip_check(&npz->shared[a].member, nparts, sum);
+        TULLE_CALL(tulle__zip_check(&npz->shared[a].member, nparts, sum));
     }
-    if (npz->coords && status == TULLE_OK) {
+    if (npz->coords) {
         for (int p = 0; p < nparts; p++) sum[p] = sums[p].array[OUTER];
         for (int p = 0; p < nparts; p++) sum[nparts + p] = sums[p].array[INNER];
-        status = tulle__zip_check(&npz->shared[OUTER].member, 2 * nparts, sum);
+        TULLE_CALL(tulle__zip_check(&npz->shared[OUTER].member, 2 * nparts, sum));
     }
-    tulle__free(sum);
-    return status;
+    return TULLE_OK;
 }

@@ -43,9 +43,9 @@ static tulle_status read_integers(const tulle__petsc *p, int64_t offset, int64_t
 {
     unsigned char raw[PIECE * 8];
     int width = p->header.index;
-    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * width), offset);
-    for (int64_t i = 0; i < n && status == TULLE_OK; i++) to[i] = integer_of(raw + i * width, width);
-    return status;
+    TULLE_CALL(tulle__regular_read(&p->file, raw, (size_t)(n * width), offset));
+    for (int64_t i = 0; i < n; i++) to[i] = integer_of(raw + i * width, width);
+    return TULLE_OK;
 }
 
 /* n <= PIECE values from an offset on. */
@@ -148,8 +148,8 @@ static tulle_status read_header(tulle__petsc *p)
             p->file.bytes, h->rows, h->stored);
     p->columns = p->lengths + h->rows * h->index;
     p->data = p->columns + h->stored * h->index;
-    tulle_status status = find_value_width(p);
-    return status == TULLE_OK ? check_lengths(p) : status;
+    TULLE_CALL(find_value_width(p));
+    return check_lengths(p);
 }
 
 tulle_status tulle__petsc_open(const char *path, tulle__petsc **petsc)

@@ -30,8 +30,8 @@ struct tulle__block_writer {
 
 tulle_status tulle__file_format(const char *path, const char *format, tulle_type type, tulle__block_wanted *wanted)
 {
-    tulle_status status = tulle__block_wanted_parse(format, type, wanted);
-    if (status != TULLE_OK || wanted->plain) return status;
+    TULLE_CALL(tulle__block_wanted_parse(format, type, wanted));
+    if (wanted->plain) return TULLE_OK;
     if (tulle__operand_format(path) != TULLE__FORMAT_BINSPARSE)
         return tulle__fail(TULLE_ERR_ARG, "%s: the format '%s' needs a Binsparse file (NAME.bsp.h5)", path, format);
     if (wanted->index_bytes == 2)

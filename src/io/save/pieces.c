@@ -78,9 +78,9 @@ static tulle_status take(void *context, int64_t row, int64_t n, int64_t base, co
 
 static tulle_status append_spool(tulle_writer *writer, const tulle_mat *A)
 {
-    tulle_status status = tulle__spool_begin(writer->spool);
-    if (status == TULLE_OK) status = tulle__save_rows(A, &(tulle__row_sink){take, writer->spool});
-    return status == TULLE_OK ? tulle__spool_end(writer->spool) : status;
+    TULLE_CALL(tulle__spool_begin(writer->spool));
+    TULLE_CALL(tulle__save_rows(A, &(tulle__row_sink){take, writer->spool}));
+    return tulle__spool_end(writer->spool);
 }
 
 static tulle_status close_binsparse(tulle_writer *writer)
@@ -142,13 +142,12 @@ static tulle_status find_way(const char *path, const way **found)
                      npz = {open_spool, append_spool, close_npz, abort_spool},
                      petsc = {open_spool, append_spool, close_petsc, abort_spool};
     tulle__format format;
-    tulle_status status = tulle__output_format(path, TULLE_CSR, &format);
-    if (status == TULLE_OK)
-        *found = format == TULLE__FORMAT_BINSPARSE ? &binsparse
-                 : format == TULLE__FORMAT_NPZ     ? &npz
-                 : format == TULLE__FORMAT_PETSC   ? &petsc
-                                                   : &mtx;
-    return status;
+    TULLE_CALL(tulle__output_format(path, TULLE_CSR, &format));
+    *found = format == TULLE__FORMAT_BINSPARSE ? &binsparse
+             : format == TULLE__FORMAT_NPZ     ? &npz
+             : format == TULLE__FORMAT_PETSC   ? &petsc
+                                               : &mtx;
+    return TULLE_OK;
 }
 
 static void drop(tulle_writer *writer)

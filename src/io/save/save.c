@@ -131,8 +131,8 @@ static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t bas
 {
     struct mtx_rows *rows = context;
     n = tulle__half_of_row(rows->shape->symmetry, row, n, base, col);
-    tulle_status status = tulle__mtx_format_row(rows->shape, row, n, base, col, val, &rows->text);
-    return status == TULLE_OK && rows->text.bytes > FLUSH ? flush(rows) : status;
+    TULLE_CALL(tulle__mtx_format_row(rows->shape, row, n, base, col, val, &rows->text));
+    return rows->text.bytes > FLUSH ? flush(rows) : TULLE_OK;
 }
 
 tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
@@ -262,10 +262,9 @@ static tulle_status take_entries(
 {
     const struct entry_rows *rows = context;
     const char *value = val;
-    tulle_status status = TULLE_OK;
-    for (int64_t e = 0; e < n && status == TULLE_OK; e++)
-        status = rows->put(rows->writer, row, base + col[e], value + (size_t)e * rows->size);
-    return status;
+    for (int64_t e = 0; e < n; e++)
+        TULLE_CALL(rows->put(rows->writer, row, base + col[e], value + (size_t)e * rows->size));
+    return TULLE_OK;
 }
 
 static tulle_status put_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
@@ -291,8 +290,8 @@ tulle_status tulle__put_petsc(void *writer, int64_t row, int64_t col, const void
 
 static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    tulle_status status = put_entries(A, tulle__put_binsparse, writer);
-    return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
+    TULLE_CALL(put_entries(A, tulle__put_binsparse, writer));
+    return tulle__binsparse_put_end(writer);
 }
 
 static tulle_status save_npz(const tulle_mat *A, const char *path)
@@ -327,11 +326,9 @@ static tulle_status save_petsc(const tulle_mat *A, const char *path)
 
 static tulle_status write_dense_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    char *all = NULL;
-    tulle_status status = gather_dense(A, A->order, &all);
-    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, A->layout->m * A->layout->n, all);
-    tulle__free(all);
-    return status;
+    TULLE__SCOPED char *all = NULL;
+    TULLE_CALL(gather_dense(A, A->order, &all));
+    return tulle__binsparse_write_values(writer, 0, A->layout->m * A->layout->n, all);
 }
 
 static tulle_status save_binsparse(const tulle_mat *A, const char *path)
@@ -397,13 +394,11 @@ tulle_status tulle__save_half(const tulle_mat *H, const char *path, const char *
 /* The entries of a matrix in blocks are its elements but for zeros. */
 tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
-    tulle_mat *entries = NULL;
+    TULLE__SCOPED_MAT tulle_mat *entries = NULL;
     if (A->symmetry != TULLE_GENERAL) return tulle__save_half(A, path, NULL);
     if (!A->format->in_blocks) return save_entries(A, path, symmetry);
-    tulle_status status = tulle_mat_to_csr(A, true, &entries);
-    if (status == TULLE_OK) status = save_entries(entries, path, symmetry);
-    tulle_mat_free(entries);
-    return status;
+    TULLE_CALL(tulle_mat_to_csr(A, true, &entries));
+    return save_entries(entries, path, symmetry);
 }
 
 tulle_status tulle_mat_save(const tulle_mat *A, const char *path)

@@ -22,17 +22,16 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
     const tulle__csr *tile = rows->tile;
     int64_t nnz = tile->m ? tile->rowptr[tile->m] - tile->rowptr[0] : 0;
     int64_t pieces = nnz / (PIECE / (block * block) + 1) + 1, lines = tulle__blocks_over(rows->m, block);
-    tulle_status status = TULLE_OK;
-    for (int64_t p = 0; p < pieces && status == TULLE_OK; p++) {
+    for (int64_t p = 0; p < pieces; p++) {
         tulle__csr csr;
         tulle__tile_row part;
         int64_t from = (int64_t)((__int128)lines * p / pieces) * block;
         int64_t until = (int64_t)((__int128)lines * (p + 1) / pieces) * block;
         if (until > rows->m) until = rows->m;
         tulle__blocks_part(rows, from, until, &csr, &part);
-        if (from < until) status = take(writer, &part);
+        if (from < until) TULLE_CALL(take(writer, &part));
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* Passes on all rows of A, which has one tile column and tiles of whole blocks. */
@@ -89,8 +88,8 @@ static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
 {
     const tulle_layout *l = A->layout;
     int size = A->comm->size, whole = l->nt == 1;
-    tulle_gidx *cut = NULL;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_status status;
     *copy = NULL;
     for (int i = 0; i < l->mt; i++) whole = whole && (l->row_cut[i] % block == 0 || l->row_cut[i] == l->m);
@@ -101,11 +100,8 @@ static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
     tulle_layout_spec spec = {
         .m = l->m, .n = l->n, .grid_rows = size, .grid_cols = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut};
     if (status == TULLE_OK) status = tulle_layout_new(&spec, size, &layout);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, copy);
-    tulle_layout_free(layout);
-    tulle__free(cut);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    return tulle_mat_redistribute(A, layout, copy);
 }
 
 static tulle_status save(const tulle_mat *A, const tulle__block_wanted *wanted, const char *path)

@@ -100,18 +100,14 @@ static tulle_status check_terms(const tulle_mat *A, const tulle_mat *B)
 /* *moved: B as a copy that lies as A does; NULL: it does already. Collective, agreed. */
 static tulle_status suit(const tulle_mat *A, const tulle_mat *B, tulle_mat **moved)
 {
-    tulle_mat *entries = NULL;
+    TULLE__SCOPED_MAT tulle_mat *entries = NULL;
     const bool both = A->format->in_blocks && B->format->in_blocks,
                blocks_fit = !B->format->in_blocks || tulle__layout_same_blocks(A->layout, B->layout);
     *moved = NULL;
     if (tulle__layout_equal(A->layout, B->layout) && (!both || blocks_fit)) return TULLE_OK;
     if (blocks_fit) return tulle_mat_redistribute(B, A->layout, moved);
-    tulle_status status = tulle_mat_to_csr(B, false, &entries);
-    if (status == TULLE_OK)
-        status =
-            both ? tulle_mat_to_vbsr(entries, A->layout, moved) : tulle_mat_redistribute(entries, A->layout, moved);
-    tulle_mat_free(entries);
-    return status;
+    TULLE_CALL(tulle_mat_to_csr(B, false, &entries));
+    return both ? tulle_mat_to_vbsr(entries, A->layout, moved) : tulle_mat_redistribute(entries, A->layout, moved);
 }
 
 static tulle_status add_other(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
@@ -145,11 +141,7 @@ static tulle_status add_compressed(double alpha, const tulle_mat *A, double beta
     tulle__compressed_drop(&parts);
     tulle__mat_drop(a);
     tulle__mat_drop(b);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, C);
 }
 
 /* Halves of one symmetry and of the same blocks stay halves. */
@@ -162,13 +154,10 @@ static bool both_half(const tulle_mat *A, const tulle_mat *B)
 /* A sum of which one term at least is a half, and not both are in the same way. Collective, agreed. */
 static tulle_status add_full(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
 {
-    tulle_mat *a = NULL, *b = NULL;
-    tulle_status status = A->symmetry == TULLE_GENERAL ? TULLE_OK : tulle_mat_to_full(A, &a);
-    if (status == TULLE_OK && B->symmetry != TULLE_GENERAL) status = tulle_mat_to_full(B, &b);
-    if (status == TULLE_OK) status = tulle_mat_add(alpha, a ? a : A, beta, b ? b : B, C);
-    tulle_mat_free(a);
-    tulle_mat_free(b);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *a = NULL, *b = NULL;
+    if (A->symmetry != TULLE_GENERAL) TULLE_CALL(tulle_mat_to_full(A, &a));
+    if (B->symmetry != TULLE_GENERAL) TULLE_CALL(tulle_mat_to_full(B, &b));
+    return tulle_mat_add(alpha, a ? a : A, beta, b ? b : B, C);
 }
 
 tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
@@ -176,22 +165,18 @@ tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const 
     if (TULLE__NULL(A)) return TULLE__NULL(B) ? TULLE_ERR_ARG : tulle__refuse(B->comm);
     if (TULLE__NULL(B) || TULLE__NULL(C)) return tulle__refuse(A->comm);
     TULLE__ENTER(A->comm);
-    tulle_mat *moved = NULL;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL;
     const bool half = both_half(A, B);
     const tulle__terms terms = {.alpha = alpha, .beta = beta};
-    tulle_status status = tulle_comm_agree(A->comm, check_terms(A, B));
-    if (status == TULLE_OK && !half && (A->symmetry != TULLE_GENERAL || B->symmetry != TULLE_GENERAL))
-        return add_full(alpha, A, beta, B, C);
-    if (status == TULLE_OK && (A->compressed || B->compressed) && A->kind == TULLE_CSR && B->kind == TULLE_CSR)
+    TULLE_CALL(tulle_comm_agree(A->comm, check_terms(A, B)));
+    if (!half && (A->symmetry != TULLE_GENERAL || B->symmetry != TULLE_GENERAL)) return add_full(alpha, A, beta, B, C);
+    if ((A->compressed || B->compressed) && A->kind == TULLE_CSR && B->kind == TULLE_CSR)
         return add_compressed(alpha, A, beta, B, C);
-    if (status == TULLE_OK && !half) status = tulle__mat_order(A);
-    if (status == TULLE_OK && !half) status = tulle__mat_order(B);
-    if (status == TULLE_OK) status = suit(A, B, &moved);
-    if (status == TULLE_OK)
-        status = A->format->in_blocks && B->format->in_blocks ? tulle__block_sum(&terms, A, moved ? moved : B, C)
-                                                              : add_other(alpha, A, beta, moved ? moved : B, C);
-    tulle_mat_free(moved);
-    return status;
+    if (!half) TULLE_CALL(tulle__mat_order(A));
+    if (!half) TULLE_CALL(tulle__mat_order(B));
+    TULLE_CALL(suit(A, B, &moved));
+    return A->format->in_blocks && B->format->in_blocks ? tulle__block_sum(&terms, A, moved ? moved : B, C)
+                                                        : add_other(alpha, A, beta, moved ? moved : B, C);
 }
 
 /* ---- symmetry ---- */
@@ -235,9 +220,7 @@ tulle_status tulle_mat_asymmetry(const tulle_mat *A, tulle_symmetry symmetry, do
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || is_general(symmetry) || TULLE__NULL(largest))
         return tulle__refuse(A->comm);
-    tulle_mat *D = NULL;
-    tulle_status status = add_transpose(1, A, symmetry == TULLE_SKEW ? TULLE_SYMMETRIC : TULLE_SKEW, &D);
-    if (status == TULLE_OK) status = tulle_mat_norm(D, TULLE_NORM_MAX, largest);
-    tulle_mat_free(D);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *D = NULL;
+    TULLE_CALL(add_transpose(1, A, symmetry == TULLE_SKEW ? TULLE_SYMMETRIC : TULLE_SKEW, &D));
+    return tulle_mat_norm(D, TULLE_NORM_MAX, largest);
 }

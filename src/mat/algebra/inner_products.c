@@ -27,9 +27,9 @@ static tulle_status check(const tulle_mat *X, const tulle_mat *Y, const tulle_ma
             "X Y^T of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64 " has not the shape of S, %" PRId64
             " x %" PRId64,
             x->m, x->n, y->m, y->n, s->m, s->n);
-    tulle_status status = tulle__mat_check_apart(S, "S", X, "X");
-    if (status == TULLE_OK) status = tulle__mat_check_apart(S, "S", Y, "Y");
-    return status == TULLE_OK ? tulle__wants_values(S->comm, "inner products") : status;
+    TULLE_CALL(tulle__mat_check_apart(S, "S", X, "X"));
+    TULLE_CALL(tulle__mat_check_apart(S, "S", Y, "Y"));
+    return tulle__wants_values(S->comm, "inner products");
 }
 
 /* Whole rows, one tile for each of `like`'s tile rows (NULL: one a PE), with the owners of its first tile column. */
@@ -54,24 +54,21 @@ static tulle_status rows_layout(const tulle_mat *A, const tulle_layout *like, tu
 /* A with whole rows in row-major tiles: itself, or *copy, which the caller frees. Collective. */
 static tulle_status in_rows(const tulle_mat *A, const tulle_layout *like, const tulle_mat **rows, tulle_mat **copy)
 {
-    tulle_layout *layout = NULL;
-    tulle_mat *zero = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     *copy = NULL;
     *rows = A;
     if (A->order == TULLE_ROW_MAJOR && A->layout->nt == 1 && !like) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(A->comm, rows_layout(A, like, &layout));
-    if (status == TULLE_OK && A->order == TULLE_ROW_MAJOR && tulle__layout_equal(A->layout, layout)) goto out;
-    if (status == TULLE_OK && A->order == TULLE_ROW_MAJOR) {
-        status = tulle_mat_redistribute(A, layout, copy);
-    } else if (status == TULLE_OK) {
-        status = tulle_mat_new_dense(A->comm, layout, A->type, TULLE_ROW_MAJOR, &zero);
-        if (status == TULLE_OK) status = tulle_mat_add(1, zero, 1, A, copy);
-        tulle_mat_free(zero);
+    TULLE_CALL(tulle_comm_agree(A->comm, rows_layout(A, like, &layout)));
+    if (A->order == TULLE_ROW_MAJOR && tulle__layout_equal(A->layout, layout)) return TULLE_OK;
+    if (A->order == TULLE_ROW_MAJOR) {
+        TULLE_CALL(tulle_mat_redistribute(A, layout, copy));
+    } else {
+        TULLE__SCOPED_MAT tulle_mat *zero = NULL;
+        TULLE_CALL(tulle_mat_new_dense(A->comm, layout, A->type, TULLE_ROW_MAJOR, &zero));
+        TULLE_CALL(tulle_mat_add(1, zero, 1, A, copy));
     }
-    if (status == TULLE_OK) *rows = *copy;
-out:
-    tulle_layout_free(layout);
-    return status;
+    *rows = *copy;
+    return TULLE_OK;
 }
 
 /* One tile of S: its task, and the cursors of its rows (NULL: Y has one tile row). */
@@ -152,15 +149,17 @@ tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const tulle_mat *
     const tulle_mat *x = NULL, *y = NULL;
     tulle_mat *x_copy = NULL, *y_copy = NULL;
     tulle__context *context = NULL;
-    tulle_status status = tulle_comm_agree(S->comm, check(X, Y, S));
-    if (status == TULLE_OK) status = tulle__mat_order(S);
-    if (status == TULLE_OK) status = tulle_comm_agree(S->comm, tulle__context_get(S->comm, &context));
-    if (status == TULLE_OK) status = in_rows(X, S->layout, &x, &x_copy);
-    if (status == TULLE_OK) status = in_rows(Y, NULL, &y, &y_copy);
-    if (status == TULLE_OK) status = tulle_comm_barrier(S->comm); /* X and Y are complete everywhere */
-    for (int i = 0; i < S->layout->mt && status == TULLE_OK; i++)
-        for (int j = 0; j < S->layout->nt && status == TULLE_OK; j++)
-            if (tulle__tile_is_mine(S, i, j)) status = compute_tile(context, x, y, S, i, j, alpha);
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(S->comm, check(X, Y, S)));
+    TULLE_TRY(tulle__mat_order(S));
+    TULLE_TRY(tulle_comm_agree(S->comm, tulle__context_get(S->comm, &context)));
+    TULLE_TRY(in_rows(X, S->layout, &x, &x_copy));
+    TULLE_TRY(in_rows(Y, NULL, &y, &y_copy));
+    TULLE_TRY(tulle_comm_barrier(S->comm)); /* X and Y are complete everywhere */
+    for (int i = 0; i < S->layout->mt; i++)
+        for (int j = 0; j < S->layout->nt; j++)
+            if (tulle__tile_is_mine(S, i, j)) TULLE_TRY(compute_tile(context, x, y, S, i, j, alpha));
+out:
     status = tulle_comm_agree(S->comm, status);
     tulle_mat_free(x_copy);
     tulle_mat_free(y_copy);

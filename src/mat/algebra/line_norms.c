@@ -44,11 +44,10 @@ static void sweep(const struct lines *lines, const tulle_mat *A)
 static tulle_status reduce(tulle_comm *comm, tulle_reduction how, double *value, tulle_gidx n)
 {
     enum { PIECE = 1 << 20 }; /* values of one reduction */
-    tulle_status status = TULLE_OK;
-    for (tulle_gidx from = 0; from < n && status == TULLE_OK; from += PIECE)
-        status = tulle_comm_agree(
-            comm, tulle_comm_reduce_real(comm, how, (int)(n - from < PIECE ? n - from : PIECE), value + from));
-    return status;
+    for (tulle_gidx from = 0; from < n; from += PIECE)
+        TULLE_CALL(tulle_comm_agree(
+            comm, tulle_comm_reduce_real(comm, how, (int)(n - from < PIECE ? n - from : PIECE), value + from)));
+    return TULLE_OK;
 }
 
 /* The power of two that brings x near 1, where its square could overflow or lose digits; else 1. */

@@ -58,11 +58,10 @@ enum { PIECE = 1 << 20 }; /* values of one reduction */
 
 static tulle_status sum_all(tulle_comm *comm, double *value, tulle_gidx n)
 {
-    tulle_status status = TULLE_OK;
-    for (tulle_gidx from = 0; from < n && status == TULLE_OK; from += PIECE)
-        status = tulle_comm_agree(
-            comm, tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - from < PIECE ? n - from : PIECE), value + from));
-    return status;
+    for (tulle_gidx from = 0; from < n; from += PIECE)
+        TULLE_CALL(tulle_comm_agree(
+            comm, tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - from < PIECE ? n - from : PIECE), value + from)));
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
@@ -73,8 +72,8 @@ tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
     for (tulle_gidx i = 0; i < n; i++) diagonal[i] = 0;
     tulle_status status = tulle__wants_values(A->comm, "a diagonal");
     if (status == TULLE_OK) tulle__each_own_entry(A, keep_diagonal, diagonal);
-    status = tulle_comm_agree(A->comm, status);
-    return status == TULLE_OK ? sum_all(A->comm, diagonal, n) : status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    return sum_all(A->comm, diagonal, n);
 }
 
 static void add_diagonal(void *context, tulle_gidx row, tulle_gidx col, double value)
@@ -117,10 +116,10 @@ tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
     double sum = 0;
     tulle_status status = tulle__wants_values(A->comm, "a trace");
     if (status == TULLE_OK) tulle__each_own_entry(A, add_diagonal, &sum);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &sum));
-    if (status == TULLE_OK) *trace = sum;
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &sum)));
+    *trace = sum;
+    return TULLE_OK;
 }
 
 /* Sums of each row the diagonal element, and the sum of the other magnitudes. */

@@ -174,9 +174,9 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
         return TULLE_OK;
     }
     const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
-    tulle_status status = nnz ? tulle__mat_place(part, i, j, nnz, &to) : TULLE_OK;
-    if (nnz && status == TULLE_OK) copy_entries(&p, to.rowptr, to.colind, to.val);
-    return status;
+    if (nnz) TULLE_CALL(tulle__mat_place(part, i, j, nnz, &to));
+    if (nnz) copy_entries(&p, to.rowptr, to.colind, to.val);
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */

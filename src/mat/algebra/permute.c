@@ -130,9 +130,8 @@ tulle_status tulle_mat_ordering(const tulle_mat *A, tulle_ordering ordering, uin
     else if (ordering != TULLE_ORDERING_RANDOM && A->kind != TULLE_CSR)
         status = tulle__fail(
             TULLE_ERR_UNSUPPORTED, "%s orders a csr matrix, not a %s one", names[ordering], tulle_kind_name(A->kind));
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK && ordering != TULLE_ORDERING_RANDOM) status = tulle__mat_has_tiles(A);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    if (ordering != TULLE_ORDERING_RANDOM) TULLE_CALL(tulle__mat_has_tiles(A));
     if (ordering != TULLE_ORDERING_RANDOM) return order_on_one(A, ordering, order);
     shuffle(seed, A->layout->m, order);
     return TULLE_OK;
@@ -166,14 +165,14 @@ static tulle_status invert(const char *what, const tulle_gidx *order, tulle_gidx
 {
     *place = NULL;
     if (!order) return TULLE_OK;
-    tulle_status status = tulle__alloc((size_t)n + 1, sizeof **place, "a permutation", place);
-    for (tulle_gidx i = 0; i < n && status == TULLE_OK; i++) (*place)[i] = -1;
-    for (tulle_gidx i = 0; i < n && status == TULLE_OK; i++) {
+    TULLE_CALL(tulle__alloc((size_t)n + 1, sizeof **place, "a permutation", place));
+    for (tulle_gidx i = 0; i < n; i++) (*place)[i] = -1;
+    for (tulle_gidx i = 0; i < n; i++) {
         if (order[i] < 0 || order[i] >= n || (*place)[order[i]] >= 0)
             return tulle__fail(TULLE_ERR_ARG, "the order of %s is no permutation of %" PRId64 " indices", what, n);
         (*place)[order[i]] = i;
     }
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status move_tile(
@@ -204,11 +203,11 @@ static tulle_status move_tile(
 static tulle_status move_tiles(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, struct moved *m)
 {
     int64_t tiles = (int64_t)A->layout->mt * A->layout->nt;
-    tulle_status status = tulle__alloc_zero((size_t)tiles + 1, sizeof *m->block, "tiles in another order", &m->block);
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles + 1, sizeof *m->block, "tiles in another order", &m->block));
     for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++)
-            if (tulle__tile_is_mine(A, i, j)) status = move_tile(A, i, j, rows, cols, &m->block[m->blocks++]);
-    return status;
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) TULLE_CALL(move_tile(A, i, j, rows, cols, &m->block[m->blocks++]));
+    return TULLE_OK;
 }
 
 static void scatter(const tulle_tile *from, const tulle_own_tile *to)
@@ -268,7 +267,7 @@ tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const
 {
     if (TULLE__NULL(A) || TULLE__NULL(B)) return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
-    tulle_gidx *row_place = NULL, *col_place = NULL;
+    TULLE__SCOPED tulle_gidx *row_place = NULL, *col_place = NULL;
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR && A->kind != TULLE_DENSE)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
@@ -276,10 +275,7 @@ tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const
     if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a matrix in another order");
     if (status == TULLE_OK) status = invert("rows", rows, A->layout->m, &row_place);
     if (status == TULLE_OK) status = invert("columns", cols, A->layout->n, &col_place);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle__mat_has_tiles(A);
-    if (status == TULLE_OK) status = permute(A, row_place, col_place, B);
-    tulle__free(row_place);
-    tulle__free(col_place);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle__mat_has_tiles(A));
+    return permute(A, row_place, col_place, B);
 }

@@ -95,12 +95,12 @@ tulle_status tulle__array_check(const tulle_array *a)
                 a->order == TULLE_ROW_MAJOR ? "rows" : "columns", line);
         return empty || a->val ? TULLE_OK : tulle__fail(TULLE_ERR_ARG, "a dense array has no values: val is NULL");
     }
-    tulle_status status = check_index_bytes("indices", a->ind_bytes);
-    if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_index_bytes("pointers", a->ptr_bytes);
-    if (status == TULLE_OK && a->nnz && (!a->ind || (a->storage == TULLE_STORAGE_COO && !a->col)))
-        status = tulle__fail(TULLE_ERR_ARG, "a sparse array of %" PRId64 " entries has no indices", a->nnz);
-    if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_pointers(a);
-    return status;
+    TULLE_CALL(check_index_bytes("indices", a->ind_bytes));
+    if (a->storage != TULLE_STORAGE_COO) TULLE_CALL(check_index_bytes("pointers", a->ptr_bytes));
+    if (a->nnz && (!a->ind || (a->storage == TULLE_STORAGE_COO && !a->col)))
+        return tulle__fail(TULLE_ERR_ARG, "a sparse array of %" PRId64 " entries has no indices", a->nnz);
+    if (a->storage != TULLE_STORAGE_COO) TULLE_CALL(check_pointers(a));
+    return TULLE_OK;
 }
 
 /* Collective: whether storage, type, shape and order are the same on all PEs. */
@@ -169,14 +169,11 @@ static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tull
 static tulle_status from_entries(tulle_comm *comm, const tulle_array *a, tulle_status status, int64_t count,
     const int64_t *row, const int64_t *col, const void *val, tulle_mat **A)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = a->m, .n = a->n, .grid_rows = comm->size, .grid_cols = 1};
     if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        status = tulle_mat_from_entries(comm, layout, a->type, count, row, col, val, TULLE_DUPLICATES_SUM, A);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    return tulle_mat_from_entries(comm, layout, a->type, count, row, col, val, TULLE_DUPLICATES_SUM, A);
 }
 
 static tulle_status from_coo(tulle_comm *comm, const tulle_array *a, tulle_mat **A)

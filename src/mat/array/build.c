@@ -121,8 +121,8 @@ static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_
 static tulle_status layout_of_rows(
     tulle_comm *comm, const char *lines, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
 {
-    tulle_status status = check_rows(comm, m, n, csr);
-    return status == TULLE_OK ? tulle__layout_of_ranges(comm, lines, m, n, csr->first, csr->count, layout) : status;
+    TULLE_CALL(check_rows(comm, m, n, csr));
+    return tulle__layout_of_ranges(comm, lines, m, n, csr->first, csr->count, layout);
 }
 
 static tulle_status borrow(
@@ -172,13 +172,10 @@ tulle_status tulle_mat_from_csr(
         TULLE__NULL(A))
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
-    tulle_layout *layout = NULL;
-    tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, "rows", m, n, csr, &layout));
-    if (status == TULLE_OK)
-        status = can_borrow(comm, m, n, csr) ? borrow(comm, layout, type, csr, A)
-                                             : assemble_rows(comm, layout, type, csr, 0, A);
-    tulle_layout_free(layout);
-    return status;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE_CALL(tulle_comm_agree(comm, layout_of_rows(comm, "rows", m, n, csr, &layout)));
+    return can_borrow(comm, m, n, csr) ? borrow(comm, layout, type, csr, A)
+                                       : assemble_rows(comm, layout, type, csr, 0, A);
 }
 
 tulle_status tulle_mat_from_csc(
@@ -187,15 +184,12 @@ tulle_status tulle_mat_from_csc(
     if (TULLE__NULL(comm) || TULLE__NULL(columns) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
-    tulle_layout *given = NULL, *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *given = NULL, *layout = NULL;
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
     tulle_status status = layout_of_rows(comm, "columns", n, m, columns, &given); /* checks the arguments */
     if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = assemble_rows(comm, layout, type, columns, 1, A);
-    tulle_layout_free(given);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    return assemble_rows(comm, layout, type, columns, 1, A);
 }
 
 /* Blocks as a source of entries, a batch of blocks at a time. */

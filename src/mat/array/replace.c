@@ -66,13 +66,12 @@ tulle_status tulle_mat_replace(
 {
     if (TULLE__NULL(A) || TULLE__NULL(rowptr)) return TULLE_ERR_ARG;
     tulle_own_tile tile;
-    tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
-    if (status == TULLE_OK && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "only tiles in CSR have entries to replace: a dense tile is written in "
-                                            "place, blocks by tulle_mat_replace_blocks");
-    if (status == TULLE_OK) status = check(A, i, j, rowptr, colind);
-    if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_own_tile(A, i, j, &tile));
+    if (A->kind != TULLE_CSR)
+        return tulle__fail(TULLE_ERR_ARG, "only tiles in CSR have entries to replace: a dense tile is written in "
+                                          "place, blocks by tulle_mat_replace_blocks");
+    TULLE_CALL(check(A, i, j, rowptr, colind));
+    TULLE_CALL(tulle__mat_place(A, i, j, rowptr[tile.m], &tile));
     memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
     if (tile.nnz) memcpy(tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
     fill(&tile, val);
@@ -95,12 +94,11 @@ tulle_status tulle_mat_replace_blocks(
 {
     if (TULLE__NULL(A) || TULLE__NULL(rowptr)) return TULLE_ERR_ARG;
     tulle_own_tile tile;
-    tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
-    if (status == TULLE_OK && !A->format->in_blocks)
-        status = tulle__fail(TULLE_ERR_ARG, "a %s matrix has no blocks to replace", tulle_kind_name(A->kind));
-    if (status == TULLE_OK) status = check(A, i, j, rowptr, colind);
-    if (status == TULLE_OK && A->symmetry != TULLE_GENERAL) status = check_stored(A, i, j, rowptr, colind);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_own_tile(A, i, j, &tile));
+    if (!A->format->in_blocks)
+        return tulle__fail(TULLE_ERR_ARG, "a %s matrix has no blocks to replace", tulle_kind_name(A->kind));
+    TULLE_CALL(check(A, i, j, rowptr, colind));
+    if (A->symmetry != TULLE_GENERAL) TULLE_CALL(check_stored(A, i, j, rowptr, colind));
     const int64_t blocks = rowptr[tile.block_rows];
     TULLE_CALL(tulle__mat_place_blocks(A, i, j, blocks, count_values(&tile, rowptr, colind), &tile));
     memcpy(tile.rowptr, rowptr, ((size_t)tile.block_rows + 1) * sizeof *rowptr);

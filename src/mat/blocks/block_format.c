@@ -16,8 +16,8 @@ static tulle_status parse_values(tulle__spec_part *part, tulle_type type, tulle_
     const char *word = NULL;
     int which;
     *values = type;
-    tulle_status status = tulle__spec_word(part, "values", &word);
-    if (status != TULLE_OK || !word) return status;
+    TULLE_CALL(tulle__spec_word(part, "values", &word));
+    if (!word) return TULLE_OK;
     TULLE_CALL(tulle__name_parse("type of values", word, names, 2, &which));
     *values = types[which];
     if (*values == TULLE_F64 && type == TULLE_F32)

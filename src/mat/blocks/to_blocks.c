@@ -121,11 +121,13 @@ static tulle_status convert(const tulle_mat *from, const tulle_layout *layout, t
     tulle_status (*tile)(const tulle_mat *from, tulle_mat *to, int i, int j, bool flag), bool flag, tulle_mat **out)
 {
     tulle_mat *made = NULL;
-    tulle_status status = tulle__mat_make(from->comm, layout, kind, from->type, TULLE_ROW_MAJOR, &made);
-    for (int i = 0; status == TULLE_OK && i < layout->mt; i++)
-        for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
-            if (tulle__tile_is_mine(made, i, j)) status = tile(from, made, i, j, flag);
-    if (status == TULLE_OK) status = tulle__mat_publish(made);
+    tulle_status status;
+    TULLE_TRY(tulle__mat_make(from->comm, layout, kind, from->type, TULLE_ROW_MAJOR, &made));
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++)
+            if (tulle__tile_is_mine(made, i, j)) TULLE_TRY(tile(from, made, i, j, flag));
+    TULLE_TRY(tulle__mat_publish(made));
+out:
     return tulle__mat_or_drop(tulle_comm_agree(from->comm, status), made, out);
 }
 
@@ -149,14 +151,11 @@ static tulle_status check(const tulle_mat *A, const tulle_layout *layout)
 
 static tulle_status to_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_kind kind, tulle_mat **out)
 {
-    tulle_mat *moved = NULL;
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, check(A, layout));
-    if (status == TULLE_OK && !tulle__layout_equal(A->layout, layout))
-        status = tulle_mat_redistribute(A, layout, &moved);
-    if (status == TULLE_OK) status = convert(moved ? moved : A, layout, kind, into_blocks, false, out);
-    tulle_mat_free(moved);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL;
+    TULLE_CALL(tulle__mat_order(A));
+    TULLE_CALL(tulle_comm_agree(A->comm, check(A, layout)));
+    if (!tulle__layout_equal(A->layout, layout)) TULLE_CALL(tulle_mat_redistribute(A, layout, &moved));
+    return convert(moved ? moved : A, layout, kind, into_blocks, false, out);
 }
 
 tulle_status tulle_mat_to_vbsr(const tulle_mat *A, const tulle_layout *layout, tulle_mat **V)
@@ -180,17 +179,13 @@ tulle_status tulle_mat_to_bsr(const tulle_mat *A, int rows, int cols, tulle_mat 
 {
     if (TULLE__NULL(A) || TULLE__NULL(S)) return tulle__refuse(A ? A->comm : NULL);
     tulle_block_cuts row = {0, NULL}, col = {0, NULL};
-    tulle_gidx *row_workspace = NULL, *col_workspace = NULL;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED tulle_gidx *row_workspace = NULL, *col_workspace = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_status status = even_cuts("rows", A->layout->m, rows, &row, &row_workspace);
     if (status == TULLE_OK) status = even_cuts("columns", A->layout->n, cols, &col, &col_workspace);
     if (status == TULLE_OK) status = tulle_layout_in_blocks(A->layout, &row, &col, &layout);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = to_blocks(A, layout, TULLE_BSR, S);
-    tulle_layout_free(layout);
-    tulle__free(row_workspace);
-    tulle__free(col_workspace);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    return to_blocks(A, layout, TULLE_BSR, S);
 }
 
 /* ---- back ---- */
@@ -227,10 +222,9 @@ static tulle_status into_csr(const tulle_mat *A, tulle_mat *S, int i, int j, boo
 tulle_status tulle_mat_to_csr(const tulle_mat *A, bool drop_zeros, tulle_mat **S)
 {
     if (TULLE__NULL(A) || TULLE__NULL(S)) return tulle__refuse(A ? A->comm : NULL);
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK && A->kind == TULLE_DENSE)
-        status = tulle__fail(TULLE_ERR_ARG, "a dense matrix has no blocks that could become entries");
-    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a copy of a matrix in another format");
-    if (status == TULLE_OK) status = convert(A, A->layout, TULLE_CSR, into_csr, drop_zeros, S);
-    return status;
+    TULLE_CALL(tulle__mat_order(A));
+    if (A->kind == TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_ARG, "a dense matrix has no blocks that could become entries");
+    TULLE_CALL(tulle__wants_values(A->comm, "a copy of a matrix in another format"));
+    return convert(A, A->layout, TULLE_CSR, into_csr, drop_zeros, S);
 }

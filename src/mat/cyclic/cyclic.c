@@ -191,8 +191,7 @@ tulle_status tulle__cyclic_same(tulle_comm *comm, int parts, const tulle_cyclic_
             hash = mixed(hash, tulle__cyclic_rank(x, at / x->grid_cols, at % x->grid_cols));
     }
     int64_t most[2] = {(int64_t)(hash >> 1), -(int64_t)(hash >> 1)};
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
-    if (status == TULLE_OK && most[0] != -most[1])
-        status = tulle__fail(TULLE_ERR_ARG, "PEs pass different distributions or parts of a matrix");
-    return status;
+    TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_MAX, 2, most));
+    if (most[0] != -most[1]) return tulle__fail(TULLE_ERR_ARG, "PEs pass different distributions or parts of a matrix");
+    return TULLE_OK;
 }

@@ -30,13 +30,15 @@ out:
 static tulle_status check(
     const char *function, tulle_comm *comm, const tulle_cyclic_part *part, const void *val, const tulle_layout *layout)
 {
-    tulle_status status = tulle__wants_values(comm, "the copy of a block-cyclic matrix");
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, part, "val", comm->size, comm->rank, val);
-    if (status == TULLE_OK && (part->m != layout->m || part->n != layout->n))
-        status = tulle__fail(TULLE_ERR_ARG,
+    tulle_status status;
+    TULLE_TRY(tulle__wants_values(comm, "the copy of a block-cyclic matrix"));
+    TULLE_TRY(tulle__cyclic_check(function, part, "val", comm->size, comm->rank, val));
+    if (part->m != layout->m || part->n != layout->n)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG,
             "a part of %" PRId64 " x %" PRId64 " and a layout of %" PRId64 " x %" PRId64 " have different shapes",
-            part->m, part->n, layout->m, layout->n);
-    if (status == TULLE_OK) status = tulle__cyclic_same(comm, 1, &part);
+            part->m, part->n, layout->m, layout->n));
+    TULLE_TRY(tulle__cyclic_same(comm, 1, &part));
+out:
     return tulle_comm_agree(comm, status);
 }
 

@@ -325,11 +325,12 @@ static tulle_status make_windows(struct redistribution *x)
     if (status == TULLE_OK)
         status = tulle__heap_take(comm->pe->data, 2 * x->half, "the window of a redistribution", &own);
     x->taken = status == TULLE_OK;
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_allgather(comm, &own, sizeof own, x->window);
-    for (int r = 0; status == TULLE_OK && r < comm->size; r++) is_away |= !tulle__mapped(comm, &x->window[r]);
-    for (int h = 0; h < 2 && is_away && status == TULLE_OK; h++)
-        status = tulle__alloc(x->half, 1, "blocks of a redistribution", &x->scratch[h]);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, x->window));
+    for (int r = 0; r < comm->size; r++) is_away |= !tulle__mapped(comm, &x->window[r]);
+    for (int h = 0; h < 2 && is_away; h++)
+        TULLE_TRY(tulle__alloc(x->half, 1, "blocks of a redistribution", &x->scratch[h]));
+out:
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK && x->taken) tulle__heap_give(comm->pe->data, &own);
     if (status != TULLE_OK) x->taken = 0;
@@ -359,20 +360,20 @@ static tulle_status check(const char *function, const struct redistribution *x)
     const tulle_cyclic_part *from = x->from.part, *to = x->to.part;
     const tulle_cyclic_part *const parts[] = {from, to};
     int rank = x->comm->rank, npes = x->comm->size;
-    tulle_status status = tulle__wants_values(x->comm, "the copy of a block-cyclic matrix");
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, from, "source", npes, rank, x->source);
-    if (status == TULLE_OK) status = tulle__cyclic_check(function, to, "target", npes, rank, x->target);
-    if (status == TULLE_OK && (from->m != to->m || from->n != to->n))
-        status =
+    tulle_status status;
+    TULLE_TRY(tulle__wants_values(x->comm, "the copy of a block-cyclic matrix"));
+    TULLE_TRY(tulle__cyclic_check(function, from, "source", npes, rank, x->source));
+    TULLE_TRY(tulle__cyclic_check(function, to, "target", npes, rank, x->target));
+    if (from->m != to->m || from->n != to->n)
+        TULLE_TRY(
             tulle__fail(TULLE_ERR_ARG, "a part of %" PRId64 " x %" PRId64 " does not fit one of %" PRId64 " x %" PRId64,
-                from->m, from->n, to->m, to->n);
-    if (status == TULLE_OK) {
-        tulle__window a = tulle__window_of(from, x->source, x->size, rank),
-                      b = tulle__window_of(to, x->target, x->size, rank);
-        if (tulle__windows_overlap(&a, &b))
-            status = tulle__fail(TULLE_ERR_ARG, "source and target have elements in common on PE %d", rank);
-    }
-    if (status == TULLE_OK) status = tulle__cyclic_same(x->comm, 2, parts);
+                from->m, from->n, to->m, to->n));
+    tulle__window a = tulle__window_of(from, x->source, x->size, rank),
+                  b = tulle__window_of(to, x->target, x->size, rank);
+    if (tulle__windows_overlap(&a, &b))
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "source and target have elements in common on PE %d", rank));
+    TULLE_TRY(tulle__cyclic_same(x->comm, 2, parts));
+out:
     return tulle_comm_agree(x->comm, status);
 }
 

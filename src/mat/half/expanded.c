@@ -160,12 +160,11 @@ tulle_status tulle__expansion_write(
     const tulle__expansion *x, tulle_symmetry symmetry, tulle_op op, const tulle_own_tile *to)
 {
     const bool skew = symmetry == TULLE_SKEW;
-    int64_t *source = NULL;
-    tulle_status status = tulle__alloc((size_t)x->blocks, sizeof *source, "blocks of a half", &source);
-    if (status == TULLE_OK) status = make_index(x, to, source);
-    if (status == TULLE_OK) copy_values(x, skew, skew && op == TULLE_OP_T, source, to);
-    tulle__free(source);
-    return status;
+    TULLE__SCOPED int64_t *source = NULL;
+    TULLE_CALL(tulle__alloc((size_t)x->blocks, sizeof *source, "blocks of a half", &source));
+    TULLE_CALL(make_index(x, to, source));
+    copy_values(x, skew, skew && op == TULLE_OP_T, source, to);
+    return TULLE_OK;
 }
 
 void tulle__expansion_fini(tulle__expansion *x)

@@ -176,23 +176,24 @@ static tulle_status check_symmetry(const tulle_mat *A, const tulle_mat *H)
 
 static tulle_status check_whole(const tulle_mat *A)
 {
-    tulle_status status = tulle__wants_full(A);
-    if (status == TULLE_OK && A->kind != TULLE_VBSR)
-        status = tulle__fail(TULLE_ERR_ARG, "half of a %s matrix: vbsr only", tulle_kind_name(A->kind));
-    if (status == TULLE_OK &&
-        (A->layout->m != A->layout->n || !tulle__block_cuts_same(&A->layout->row_blocks, &A->layout->col_blocks)))
-        status = tulle__fail(TULLE_ERR_ARG, "half of a matrix whose row blocks are not its column blocks");
-    return status == TULLE_OK ? tulle__wants_values(A->comm, "half of a matrix") : status;
+    TULLE_CALL(tulle__wants_full(A));
+    if (A->kind != TULLE_VBSR)
+        return tulle__fail(TULLE_ERR_ARG, "half of a %s matrix: vbsr only", tulle_kind_name(A->kind));
+    if (A->layout->m != A->layout->n || !tulle__block_cuts_same(&A->layout->row_blocks, &A->layout->col_blocks))
+        return tulle__fail(TULLE_ERR_ARG, "half of a matrix whose row blocks are not its column blocks");
+    return tulle__wants_values(A->comm, "half of a matrix");
 }
 
 /* Collective, agreed. */
 static tulle_status make_half(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **H)
 {
     tulle_mat *made = NULL;
-    tulle_status status = tulle_mat_new_half(A->comm, A->layout, A->type, symmetry, &made);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, keep_half(A, made));
-    if (status == TULLE_OK) status = tulle_mat_renew(made);
-    if (status == TULLE_OK) status = check_symmetry(A, made);
+    tulle_status status;
+    TULLE_TRY(tulle_mat_new_half(A->comm, A->layout, A->type, symmetry, &made));
+    TULLE_TRY(tulle_comm_agree(A->comm, keep_half(A, made)));
+    TULLE_TRY(tulle_mat_renew(made));
+    TULLE_TRY(check_symmetry(A, made));
+out:
     return tulle__mat_or_free(status, made, H);
 }
 
@@ -200,17 +201,13 @@ tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tull
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || is_general(symmetry) || TULLE__NULL(H)) return tulle__refuse(A->comm);
-    tulle_layout *square = NULL;
-    tulle_mat *moved = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *square = NULL;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL;
     tulle_status status = check_whole(A);
     if (status == TULLE_OK) status = tulle_layout_square(A->layout, &square);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK && !tulle__layout_equal(A->layout, square))
-        status = tulle_mat_redistribute(A, square, &moved);
-    if (status == TULLE_OK) status = make_half(moved ? moved : A, symmetry, H);
-    tulle_mat_free(moved);
-    tulle_layout_free(square);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    if (!tulle__layout_equal(A->layout, square)) TULLE_CALL(tulle_mat_redistribute(A, square, &moved));
+    return make_half(moved ? moved : A, symmetry, H);
 }
 
 tulle_status tulle_mat_to_full(const tulle_mat *H, tulle_mat **A)

@@ -68,25 +68,25 @@ out:
 tulle_status tulle__dense_lines_gather(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat *part)
 {
-    const tulle_status status = tulle__mat_resident_bring(X);
-    if (status == TULLE_OK) copy_tiles(part, rows, cols, (tulle_mat *)(uintptr_t)X, false); /* X is only read */
-    return status;
+    TULLE_CALL(tulle__mat_resident_bring(X));
+    copy_tiles(part, rows, cols, (tulle_mat *)(uintptr_t)X, false); /* X is only read */
+    return TULLE_OK;
 }
 
 /* All elements times beta, before those of the part overwrite theirs. */
 static tulle_status scale(tulle_mat *X, double beta)
 {
     tulle__context *context;
-    tulle_status status = tulle__context_get(X->comm, &context);
+    TULLE_CALL(tulle__context_get(X->comm, &context));
     for (int i = 0; i < X->layout->mt; i++)
-        for (int j = 0; j < X->layout->nt && status == TULLE_OK; j++) {
+        for (int j = 0; j < X->layout->nt; j++) {
             if (!tulle__tile_is_mine(X, i, j) || tulle__is_shape_only(X->comm)) continue;
             const tulle_own_tile t = tulle__own_tile_in_place(X, i, j);
             const int64_t lines = t.order == TULLE_ROW_MAJOR ? t.m : t.n;
             if (t.nnz && beta != 1)
-                status = context->kernels->scale(context->pool, t.type, lines, t.nnz / lines, t.ld, beta, t.val);
+                TULLE_CALL(context->kernels->scale(context->pool, t.type, lines, t.nnz / lines, t.ld, beta, t.val));
         }
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__dense_lines_scatter(

@@ -185,8 +185,8 @@ static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *s
 
 tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known)
 {
-    tulle_status status = fill(A, B, stack, known);
-    return status == TULLE_OK && !known ? tulle__mat_publish(B) : status;
+    TULLE_CALL(fill(A, B, stack, known));
+    return known ? TULLE_OK : tulle__mat_publish(B);
 }
 
 static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
@@ -198,11 +198,9 @@ static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout,
         status = tulle__wants_values(A->comm, "a matrix of blocks in another layout");
         return status == TULLE_OK ? tulle__redistribute_blocks(A, layout, copy) : status;
     }
-    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
-    TULLE_TRY(fill(A, *copy, NULL, 0));
-    TULLE_TRY(tulle__mat_publish(*copy));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
+    TULLE_CALL(fill(A, *copy, NULL, 0));
+    return tulle__mat_publish(*copy);
 }
 
 static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
@@ -213,17 +211,15 @@ static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_ma
 /* Blocks of other sizes are made of A's entries. Collective, agreed. */
 static tulle_status other_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
-    tulle_mat *entries = NULL;
+    TULLE__SCOPED_MAT tulle_mat *entries = NULL;
     tulle_status status = TULLE_OK;
     if (!layout->row_blocks.cut)
         status = tulle__fail(TULLE_ERR_ARG, "a matrix of blocks needs a layout with block cuts");
     else if (A->kind != TULLE_VBSR)
         status = tulle__fail(TULLE_ERR_ARG, "a BSR matrix keeps its block cuts in another layout");
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_to_csr(A, false, &entries);
-    if (status == TULLE_OK) status = tulle_mat_to_vbsr(entries, layout, copy);
-    tulle_mat_free(entries);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_mat_to_csr(A, false, &entries));
+    return tulle_mat_to_vbsr(entries, layout, copy);
 }
 
 /* The inner matrix in the layout that follows, with the same axes. */

@@ -35,13 +35,13 @@ static size_t number_bytes(int64_t nnz)
 static tulle_status number_entries(int64_t nnz, char **numbers)
 {
     size_t size = number_bytes(nnz);
-    tulle_status status = tulle__alloc((size_t)nnz, size, "source indices of a transpose", numbers);
-    for (int64_t e = 0; status == TULLE_OK && e < nnz; e++) {
+    TULLE_CALL(tulle__alloc((size_t)nnz, size, "source indices of a transpose", numbers));
+    for (int64_t e = 0; e < nnz; e++) {
         uint32_t narrow = (uint32_t)e;
         uint64_t wide = (uint64_t)e;
         memcpy(*numbers + (size_t)e * size, size == sizeof wide ? (void *)&wide : (void *)&narrow, size);
     }
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status gather(

@@ -69,11 +69,7 @@ static tulle_status triangle_compressed(const tulle_mat *A, tulle_uplo uplo, tul
         status = tulle_comm_agree(A->comm, tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
     tulle__compressed_drop(&parts);
     tulle__mat_drop(square);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, out);
 }
 
 tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)

@@ -154,8 +154,8 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
     double *longest, double *count)
 {
     struct sums s = {x, w, y, z, count};
-    tulle_status status = visit_entries(X, op, add, &s, longest);
-    return status == TULLE_OK ? reduce_sums(X->comm, rows_of(X, op), &s) : status;
+    TULLE_CALL(visit_entries(X, op, add, &s, longest));
+    return reduce_sums(X->comm, rows_of(X, op), &s);
 }
 
 tulle_status tulle__operand_apply(const tulle__operand *F, tulle_op op, bool finite, const double *x, const double *w,
@@ -205,8 +205,8 @@ static void add_kind(void *context, tulle_gidx row, tulle_gidx col, double v)
 tulle_status tulle__row_kinds(const tulle_mat *X, tulle_op op, const double *look, unsigned char *kinds)
 {
     struct kinds k = {look, kinds};
-    tulle_status status = visit_entries(X, op, add_kind, &k, NULL);
-    return status == TULLE_OK ? tulle__flags_reduce(X->comm, rows_of(X, op), kinds) : status;
+    TULLE_CALL(visit_entries(X, op, add_kind, &k, NULL));
+    return tulle__flags_reduce(X->comm, rows_of(X, op), kinds);
 }
 
 tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)

@@ -6,12 +6,9 @@
 tulle_status tulle__columns_reserve(
     const tulle__module_host *host, int64_t n, int64_t nnz, tulle__factor_columns *columns)
 {
-    tulle_status status = host->alloc((size_t)n + 1, sizeof *columns->ptr, "columns of a factor", &columns->ptr);
-    if (status == TULLE_OK)
-        status = host->alloc((size_t)nnz, sizeof *columns->row, "row indices of a factor", &columns->row);
-    if (status == TULLE_OK)
-        status = host->alloc((size_t)nnz, sizeof *columns->val, "values of a factor", &columns->val);
-    return status;
+    TULLE_CALL(host->alloc((size_t)n + 1, sizeof *columns->ptr, "columns of a factor", &columns->ptr));
+    TULLE_CALL(host->alloc((size_t)nnz, sizeof *columns->row, "row indices of a factor", &columns->row));
+    return host->alloc((size_t)nnz, sizeof *columns->val, "values of a factor", &columns->val);
 }
 
 tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge)

@@ -15,7 +15,7 @@ static int suits(const tulle_mat *B, const tulle_layout *rows)
 
 tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = rows->m,
         .n = B->layout->n,
         .tile_rows = rows->mt,
@@ -24,12 +24,9 @@ tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, 
         .owner = rows->owner};
     *staged = NULL;
     if (suits(B, rows)) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(B->comm, tulle_layout_new(&spec, B->comm->size, &layout));
-    if (status == TULLE_OK)
-        status = copy ? tulle_mat_redistribute(B, layout, staged)
-                      : tulle_mat_new_dense(B->comm, layout, B->type, TULLE_ROW_MAJOR, staged);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(B->comm, tulle_layout_new(&spec, B->comm->size, &layout)));
+    return copy ? tulle_mat_redistribute(B, layout, staged)
+                : tulle_mat_new_dense(B->comm, layout, B->type, TULLE_ROW_MAJOR, staged);
 }
 
 static void copy_tile(const tulle_tile *from, const tulle_own_tile *to)

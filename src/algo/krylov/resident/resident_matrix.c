@@ -15,9 +15,9 @@ struct tulle__resident_matrix {
 static tulle_status send(
     const tulle__resident_matrix *m, size_t bytes, const void *from, const char *what, tulle__device_buffer **buffer)
 {
-    tulle_status status = tulle__device_buffer_new(m->device, bytes, what, buffer);
-    if (status == TULLE_OK && bytes) m->device->ops->upload(m->queue, &(tulle__device_place){*buffer, 0}, from, bytes);
-    return status;
+    TULLE_CALL(tulle__device_buffer_new(m->device, bytes, what, buffer));
+    if (bytes) m->device->ops->upload(m->queue, &(tulle__device_place){*buffer, 0}, from, bytes);
+    return TULLE_OK;
 }
 
 static tulle__slab_task task_of(
@@ -37,8 +37,8 @@ static tulle_status make_workspace(tulle__resident_matrix *m)
     const tulle__slab_task task = task_of(m, &somewhere, &somewhere);
     size_t bytes = 0;
     if (!m->device->ops->workspace || !m->slab.m) return TULLE_OK;
-    tulle_status status = m->device->ops->workspace(m->device, &task, &bytes);
-    if (status != TULLE_OK || !bytes) return status;
+    TULLE_CALL(m->device->ops->workspace(m->device, &task, &bytes));
+    if (!bytes) return TULLE_OK;
     return tulle__device_buffer_new(m->device, bytes, "room for a preconditioner", &m->workspace);
 }
 

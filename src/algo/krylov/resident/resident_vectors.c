@@ -150,13 +150,12 @@ tulle_status tulle__resident_fetch_all(tulle__resident_vectors *resident)
 
 tulle_status tulle__resident_coefficients(tulle__resident_vectors *resident, size_t bytes)
 {
-    tulle_status status = tulle__device_buffer_new(resident->device, bytes, "coefficients of a solve", &resident->coef);
-    if (status == TULLE_OK)
-        status =
-            resident->device->ops->host_new(resident->device, bytes, "coefficients of a solve", &resident->coef_host);
-    if (status == TULLE_OK) status = resident->device->ops->event_new(resident->device, &resident->copied);
-    if (status == TULLE_OK) resident->coef_bytes = bytes;
-    return status;
+    TULLE_CALL(tulle__device_buffer_new(resident->device, bytes, "coefficients of a solve", &resident->coef));
+    TULLE_CALL(
+        resident->device->ops->host_new(resident->device, bytes, "coefficients of a solve", &resident->coef_host));
+    TULLE_CALL(resident->device->ops->event_new(resident->device, &resident->copied));
+    resident->coef_bytes = bytes;
+    return TULLE_OK;
 }
 
 /* Copies coefficients there behind those that may not have arrived yet. */

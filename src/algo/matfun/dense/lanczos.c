@@ -193,9 +193,9 @@ static bool constant(const struct lanczos *l)
 static tulle_status begin(
     struct lanczos *l, const tulle_mat *A, const tulle_function *function, int steps, const double *x, double norm)
 {
-    const tulle_status status = tulle_comm_agree(A->comm, init(l, A, function, steps));
-    for (int64_t i = 0; i < l->n && status == TULLE_OK; i++) l->V[i] = x[i] / norm;
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, init(l, A, function, steps)));
+    for (int64_t i = 0; i < l->n; i++) l->V[i] = x[i] / norm;
+    return TULLE_OK;
 }
 
 tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, double enough, const double *x,
@@ -355,10 +355,8 @@ tulle_status tulle__lanczos_ritz(
 tulle_status tulle__lanczos_bounds(const tulle_mat *A, double mu, int steps, tulle__ritz *ritz)
 {
     const int64_t n = A->layout->m;
-    double *x = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, tulle__alloc((size_t)n + 1, sizeof *x, "a vector", &x));
-    for (int64_t i = 0; i < n && status == TULLE_OK; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
-    if (status == TULLE_OK) status = tulle__lanczos_ritz(A, mu, steps, 1, x, ritz);
-    tulle__free(x);
-    return status;
+    TULLE__SCOPED double *x = NULL;
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__alloc((size_t)n + 1, sizeof *x, "a vector", &x)));
+    for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
+    return tulle__lanczos_ritz(A, mu, steps, 1, x, ritz);
 }

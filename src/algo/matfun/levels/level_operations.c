@@ -128,8 +128,8 @@ static tulle_status levels_between(tulle__levels_state *s, double a, double b, d
     for (int64_t k = 0; k < x->submatrices; k++)
         for (int64_t i = x->first[k]; !tulle__levels_stored(s, k) && i < x->first[k] + x->rows[k]; i++)
             *levels += x->level[i] > fmin(a, b) && x->level[i] <= fmax(a, b);
-    status = tulle_comm_agree(x->comm, status);
-    return status == TULLE_OK ? tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, levels) : status;
+    TULLE_CALL(tulle_comm_agree(x->comm, status));
+    return tulle_comm_reduce_real(x->comm, TULLE_SUM, 1, levels);
 }
 
 tulle_status tulle__levels_number(const tulle__levels_state *s, double mu, double *number)
@@ -233,11 +233,10 @@ tulle_status tulle__levels_move(tulle__levels_state *s, double to)
 tulle_status tulle__levels_widen(tulle__levels_state *s, double low, double high)
 {
     tulle__spectrum *x = s->x;
-    tulle_status status = TULLE_OK;
     const double from[2] = {x->low, x->high};
     x->low = fmin(x->low, low);
     x->high = fmax(x->high, high);
-    if (low < from[0]) status = tulle__levels_extend(s, low, from[0]);
-    if (status == TULLE_OK && high > from[1]) status = tulle__levels_extend(s, from[1], high);
-    return status;
+    if (low < from[0]) TULLE_CALL(tulle__levels_extend(s, low, from[0]));
+    if (high > from[1]) TULLE_CALL(tulle__levels_extend(s, from[1], high));
+    return TULLE_OK;
 }

@@ -170,6 +170,17 @@ static tulle_status measure(tulle__levels_state *s)
     return status;
 }
 
+static tulle_status search(tulle__levels_state *s)
+{
+    TULLE_CALL(measure(s));
+    TULLE_CALL(approach(s));
+    TULLE_CALL(find_tolerance(s));
+    if (s->x->kT > 0) TULLE_CALL(surround(s));
+    TULLE_CALL(tulle__frontier_reach(s));
+    add_neighbours(s);
+    return TULLE_OK;
+}
+
 tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction, const tulle__anchor *at, double *mu,
     double states, tulle__pool *pool)
 {
@@ -180,12 +191,7 @@ tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction
     if (x->submatrices) memcpy(s.at, at, (size_t)x->submatrices * sizeof *s.at);
 out:
     status = tulle_comm_agree(x->comm, status);
-    if (status == TULLE_OK) status = measure(&s);
-    if (status == TULLE_OK) status = approach(&s);
-    if (status == TULLE_OK) status = find_tolerance(&s);
-    if (status == TULLE_OK && x->kT > 0) status = surround(&s);
-    if (status == TULLE_OK) status = tulle__frontier_reach(&s);
-    if (status == TULLE_OK) add_neighbours(&s);
+    if (status == TULLE_OK) status = search(&s);
     *mu = s.anchor;
     tulle__free(s.at);
     return tulle_comm_agree(x->comm, status);

@@ -86,17 +86,15 @@ static tulle_status choose(const struct purification *p, const tulle_mat *square
 static tulle_status apply(
     const struct purification *p, const struct polynomial *step, const tulle_mat *square, tulle_mat **next)
 {
-    tulle_mat *factor = NULL;
+    TULLE__SCOPED_MAT tulle_mat *factor = NULL;
     const tulle_mat *const term[] = {p->P, square};
     const double twice[] = {2, -1}, same[] = {0, 1}, cubic[] = {-2, 0};
     const double quartic[] = {4 - 2 * step->g, step->g - 3};
     if (step->kind == DOUBLE) return tulle__combination(2, twice, term, 0, next);
     if (step->kind == SQUARE) return tulle__combination(1, same + 1, term + 1, 0, next);
     bool cube = step->kind == CUBIC;
-    tulle_status status = tulle__combination(cube ? 1 : 2, cube ? cubic : quartic, term, cube ? 3 : step->g, &factor);
-    if (status == TULLE_OK) status = tulle__iterations_multiply(p->it, square, factor, next);
-    tulle_mat_free(factor);
-    return status;
+    TULLE_CALL(tulle__combination(cube ? 1 : 2, cube ? cubic : quartic, term, cube ? 3 : step->g, &factor));
+    return tulle__iterations_multiply(p->it, square, factor, next);
 }
 
 static tulle_status make_step(struct purification *p, bool *quadratic)
@@ -160,27 +158,22 @@ tulle_status tulle__purify(
     tulle__purification *method, tulle__iterations *it, const tulle_mat *K, const tulle_mat *given, tulle_mat **P)
 {
     struct purification p = {.method = method, .it = it};
-    tulle_layout *layout = NULL;
-    tulle_mat *moved = NULL, *all = NULL;
-    tulle_status status = tulle_comm_agree(K->comm, tulle__square_layout(K, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(K, layout, &moved);
-    if (status == TULLE_OK) status = begin(&p, moved);
-    if (status == TULLE_OK && method->method == TULLE_DENSITY_NEWTON_SCHULZ) {
-        status = tulle__newton_schulz(it, method->order, method->mu, &p.P);
-        if (status == TULLE_OK) status = tulle__add_to(&p.P, -.5, 0, p.P, .5);
-    } else if (status == TULLE_OK) {
-        status = purify(&p);
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL, *all = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(K->comm, tulle__square_layout(K, &layout)));
+    TULLE_TRY(tulle_mat_redistribute(K, layout, &moved));
+    TULLE_TRY(begin(&p, moved));
+    if (method->method == TULLE_DENSITY_NEWTON_SCHULZ) {
+        TULLE_TRY(tulle__newton_schulz(it, method->order, method->mu, &p.P));
+        TULLE_TRY(tulle__add_to(&p.P, -.5, 0, p.P, .5));
+    } else {
+        TULLE_TRY(purify(&p));
     }
-    if (status == TULLE_OK && given != K) status = tulle_mat_redistribute(given, layout, &all);
+    if (given != K) TULLE_TRY(tulle_mat_redistribute(given, layout, &all));
     /* the number of states is right already; a level that rounding has split is wrong as a whole */
     const double enough = counts(&p) ? tulle__function_tolerance(K->type, 0, INFINITY) : 0;
-    if (status == TULLE_OK) status = tulle__verify_step(it, all ? all : moved, method->mu, 1, 0, enough, p.P);
-    tulle_mat_free(all);
-    tulle_mat_free(moved);
-    tulle_layout_free(layout);
-    if (status == TULLE_OK)
-        *P = p.P;
-    else
-        tulle_mat_free(p.P);
-    return status;
+    TULLE_TRY(tulle__verify_step(it, all ? all : moved, method->mu, 1, 0, enough, p.P));
+out:
+    return tulle__mat_or_free(status, p.P, P);
 }

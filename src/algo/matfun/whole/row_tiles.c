@@ -141,13 +141,11 @@ static int64_t count_missing(const tulle_mat *A)
 /* A, or *moved in tiles of whole rows. Collective, agreed. */
 static tulle_status suit_rows(const tulle_mat *A, tulle_mat **moved)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     *moved = NULL;
     if (A->layout->nt == 1) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, moved);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout)));
+    return tulle_mat_redistribute(A, layout, moved);
 }
 
 tulle_status tulle__row_tiles(const tulle_mat *A, double filter, tulle_mat **rows, int64_t *inserted)
@@ -204,20 +202,21 @@ tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
 tulle_status tulle__like(const tulle_mat *A, tulle_mat **copy)
 {
     tulle_mat *made = NULL;
-    tulle_status status = tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made);
-    for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++) {
+    tulle_status status;
+    TULLE_TRY(tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made));
+    for (int i = 0; i < A->layout->mt; i++) {
         tulle_own_tile to;
         const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, 0)];
         if (!tulle__tile_is_mine(A, i, 0) || !record->place.length) continue;
         tulle_tile from = tulle__tile_in_place(A, i, 0);
-        status = tulle__mat_place_blocks(made, i, 0, record->blocks, record->nnz, &to);
-        if (status != TULLE_OK) break;
+        TULLE_TRY(tulle__mat_place_blocks(made, i, 0, record->blocks, record->nnz, &to));
         memcpy(to.rowptr, from.rowptr, (size_t)(from.block_rows + 1) * sizeof *to.rowptr);
         memcpy(to.colind, from.colind, (size_t)from.blocks * sizeof *to.colind);
         memcpy(to.offset, from.offset, (size_t)(from.blocks + 1) * sizeof *to.offset);
         memset(to.norm, 0, (size_t)from.blocks * sizeof *to.norm);
         memset(to.val, 0, (size_t)from.nnz * tulle_type_size(from.type));
     }
-    if (status == TULLE_OK) status = tulle__mat_publish(made);
+    TULLE_TRY(tulle__mat_publish(made));
+out:
     return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }

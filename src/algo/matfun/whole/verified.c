@@ -137,12 +137,12 @@ tulle_status tulle__verify_step(
     }
     error = 2 * sqrt(error / (double)(n + (n == 0)));
     if (up.square > 0 && down.square > 0 && up.over - down.under <= ROUNDING * DBL_EPSILON * size)
-        status = fail(it, A->comm, error, " of the result, but a level at mu is filled in part: there is no gap");
+        TULLE_TRY(fail(it, A->comm, error, " of the result, but a level at mu is filled in part: there is no gap"));
     const double amplification = nearest > 0 ? size / nearest : INFINITY;
-    if (status == TULLE_OK && !(error <= fmax(enough, tulle__function_tolerance(A->type, it->filter, amplification))))
-        status = fail(it, A->comm, error,
+    if (!(error <= fmax(enough, tulle__function_tolerance(A->type, it->filter, amplification))))
+        TULLE_TRY(fail(it, A->comm, error,
             it->filter > 0 ? " of the result; is there a gap at mu, wide enough for the filter?"
-                           : " of the result; is there a gap?");
+                           : " of the result; is there a gap?"));
 out:
     tulle__free(v[0]);
     return status;

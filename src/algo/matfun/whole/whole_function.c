@@ -57,10 +57,12 @@ static tulle_status step_of(tulle__iterations *it, int order, const tulle_functi
     tulle_mat *X = NULL;
     TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &row));
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
-    tulle_status status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
-    if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
-    if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, 0, X);
-    if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
+    tulle_status status;
+    TULLE_TRY(tulle__combination(1, &factor, &A, -f->mu / beyond, &X));
+    TULLE_TRY(tulle__newton_schulz(it, order, f->mu, &X));
+    TULLE_TRY(tulle__verify_step(it, given, f->mu, -1, 1, 0, X));
+    if (f->kind == TULLE_FUNCTION_FERMI) TULLE_TRY(tulle__add_to(&X, -.5, 0, X, .5));
+out:
     return tulle__mat_or_free(status, X, F);
 }
 
@@ -93,19 +95,13 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, co
 tulle_status tulle__whole_function(tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A,
     const tulle_mat *given, tulle_mat **F)
 {
-    tulle_layout *layout = NULL;
-    tulle_mat *moved = NULL, *all = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL, *all = NULL;
     static const int power[TULLE_FUNCTION_COUNT] = {
         [TULLE_FUNCTION_INVERSE] = -1, [TULLE_FUNCTION_SQRT] = 2, [TULLE_FUNCTION_INVSQRT] = -2};
     int p = function->kind == TULLE_FUNCTION_ROOT ? function->p : power[function->kind];
-    tulle_status status = tulle_comm_agree(A->comm, tulle__square_layout(A, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &moved);
-    if (status == TULLE_OK && given != A) status = tulle_mat_redistribute(given, layout, &all);
-    if (status == TULLE_OK)
-        status =
-            p ? root_of(it, p, moved, all ? all : moved, F) : step_of(it, order, function, moved, all ? all : moved, F);
-    tulle_mat_free(all);
-    tulle_mat_free(moved);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__square_layout(A, &layout)));
+    TULLE_CALL(tulle_mat_redistribute(A, layout, &moved));
+    if (given != A) TULLE_CALL(tulle_mat_redistribute(given, layout, &all));
+    return p ? root_of(it, p, moved, all ? all : moved, F) : step_of(it, order, function, moved, all ? all : moved, F);
 }

@@ -32,8 +32,8 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .beta = output->beta};
     x->multiplications += tulle__chain_multiplications(&task);
     if (!runner->devices) tulle__work_chain(&x->inbox.work, &task); /* devices take time by themselves */
-    const tulle_status status = runner->ops->chain(runner, &tiles, &task);
-    return status == TULLE_OK && output->complete ? runner->ops->finish(runner) : status;
+    TULLE_CALL(runner->ops->chain(runner, &tiles, &task));
+    return output->complete ? runner->ops->finish(runner) : TULLE_OK;
 }
 
 /* ---- sparse C ---- */

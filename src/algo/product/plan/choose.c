@@ -90,11 +90,10 @@ static tulle_status predict_candidates(const tulle_product *plan, const tulle_co
     const tulle_machine *machine, const tulle_model_options *options, tulle_prediction *best)
 {
     tulle_prediction found;
-    tulle_status status = tulle__predict_best_of(counts, machine, options, plan->options.candidates, &found);
-    if (status == TULLE_OK && !found.suits)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "none of the candidates of auto suits these layouts");
-    if (status == TULLE_OK) *best = found;
-    return status;
+    TULLE_CALL(tulle__predict_best_of(counts, machine, options, plan->options.candidates, &found));
+    if (!found.suits) return tulle__fail(TULLE_ERR_UNSUPPORTED, "none of the candidates of auto suits these layouts");
+    *best = found;
+    return TULLE_OK;
 }
 
 /* Without a prediction: stationary C, or the first candidate. */

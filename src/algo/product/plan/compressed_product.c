@@ -34,10 +34,10 @@ static void drop_axes(tulle__compressed_product *p)
 static tulle_status make_axes(const tulle_product *plan, const tulle_mat *C, tulle__compressed_product *p)
 {
     const bool a = plan->options.op_a == TULLE_OP_N, b = plan->options.op_b == TULLE_OP_N;
-    tulle_status status = tulle__compressed_axis(plan->A, a, C, true, &p->rows); /* C NULL: it is not added to */
-    if (status == TULLE_OK) status = tulle__compressed_axis(plan->A, !a, plan->B, b, &p->between);
-    if (status == TULLE_OK && plan->sparse) status = tulle__compressed_axis(plan->B, !b, C, false, &p->cols);
-    return status;
+    TULLE_CALL(tulle__compressed_axis(plan->A, a, C, true, &p->rows)); /* C NULL: it is not added to */
+    TULLE_CALL(tulle__compressed_axis(plan->A, !a, plan->B, b, &p->between));
+    if (plan->sparse) TULLE_CALL(tulle__compressed_axis(plan->B, !b, C, false, &p->cols));
+    return TULLE_OK;
 }
 
 /* X on the axes, made anew unless it is known. */
@@ -45,8 +45,8 @@ static tulle_status map(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made)
 {
     if (X->kind == TULLE_CSR) return tulle__compressed_map(X, rows, cols, known, made);
-    const tulle_status status = known ? TULLE_OK : tulle__dense_lines_new(X, rows, cols, made);
-    return status == TULLE_OK ? tulle__dense_lines_gather(X, rows, cols, *made) : status;
+    if (!known) TULLE_CALL(tulle__dense_lines_new(X, rows, cols, made));
+    return tulle__dense_lines_gather(X, rows, cols, *made);
 }
 
 /* A factor on the axes, as it is stored. */
@@ -137,8 +137,8 @@ static tulle_status remake(tulle_product *plan, bool filled)
 tulle_status tulle__compressed_product_new(tulle_product *plan)
 {
     tulle_status status = tulle__alloc_zero(1, sizeof *plan->stages.compressed, "a plan", &plan->stages.compressed);
-    status = tulle_comm_agree(plan->comm, status);
-    return status == TULLE_OK ? remake(plan, false) : status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    return remake(plan, false);
 }
 
 /* Rows ascend before they are mapped. */
@@ -202,12 +202,13 @@ tulle_status tulle__compressed_check(double alpha, const tulle_mat *A, tulle_op 
         .C = (tulle_mat *)(uintptr_t)C, /* is only read */
         .sparse = true};
     tulle__compressed_product p = {.inner = NULL};
-    tulle_status status = order(A);
-    if (status == TULLE_OK) status = order(B);
-    if (status == TULLE_OK) status = order(C);
-    if (status == TULLE_OK) status = make_matrices(&asked, true, &p);
-    if (status == TULLE_OK)
-        status = tulle_product_check_matrices(alpha, p.mat[OF_A], op_a, p.mat[OF_B], op_b, p.C, error);
+    tulle_status status;
+    TULLE_TRY(order(A));
+    TULLE_TRY(order(B));
+    TULLE_TRY(order(C));
+    TULLE_TRY(make_matrices(&asked, true, &p));
+    TULLE_TRY(tulle_product_check_matrices(alpha, p.mat[OF_A], op_a, p.mat[OF_B], op_b, p.C, error));
+out:
     drop(&p);
     return status;
 }

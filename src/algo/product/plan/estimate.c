@@ -94,10 +94,9 @@ static void take_least(struct sample *s, int64_t sample, tulle_gidx named)
 
 static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int64_t n, int64_t *value)
 {
-    tulle_status status = TULLE_OK;
-    for (int64_t at = 0; at < n && status == TULLE_OK; at += PIECE)
-        status = tulle_comm_reduce_int(comm, how, (int)(n - at < PIECE ? n - at : PIECE), value + at);
-    return status;
+    for (int64_t at = 0; at < n; at += PIECE)
+        TULLE_CALL(tulle_comm_reduce_int(comm, how, (int)(n - at < PIECE ? n - at : PIECE), value + at));
+    return TULLE_OK;
 }
 
 /* Gives each row of B that some PE's samples name a slot. Marks travel as lanes of a sum, which never carry over. */

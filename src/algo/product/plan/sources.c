@@ -134,8 +134,8 @@ static tulle_status connect_queue(tulle_product *plan)
     tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->exchange.arena);
     if (status == TULLE_OK)
         status = tulle__alloc(tulle__arena_panel_bytes(plan->exchange.arena), 1, "a panel", &plan->exchange.scratch);
-    status = tulle_comm_agree(plan->comm, status);
-    return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->exchange.queue) : status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    return tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->exchange.queue);
 }
 
 tulle_status tulle__plan_connect(tulle_product *plan)

@@ -21,9 +21,8 @@ static tulle_status bring(struct device *d, struct device_cached *cached)
 
 tulle_status tulle__device_cached_bring(struct device *d)
 {
-    tulle_status status = TULLE_OK;
-    for (int n = 0; n < d->ncached && status == TULLE_OK; n++) status = bring(d, &d->cached[n]);
-    return status;
+    for (int n = 0; n < d->ncached; n++) TULLE_CALL(bring(d, &d->cached[n]));
+    return TULLE_OK;
 }
 
 static struct device_cached *find_tile(const struct device_run *run, int i, int j, struct device **device)

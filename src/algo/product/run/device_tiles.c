@@ -361,11 +361,10 @@ static void copy_arrays(tulle__device_tiles *tiles, struct entry *e, tulle__devi
 static tulle_status copy_from(tulle__device_tiles *tiles, struct entry *e, const tulle__device_tiles *sister,
     const struct entry *from, const tulle__tile_places *p)
 {
-    tulle_status status = TULLE_OK;
     sister->device->ops->event_wait(from->arrived);
-    if (from->tile.kind != TULLE_DENSE) status = sister->device->ops->queue_wait(sister->in);
-    if (status == TULLE_OK) copy_arrays(tiles, e, sister->device, &from->tile, p);
-    return status;
+    if (from->tile.kind != TULLE_DENSE) TULLE_CALL(sister->device->ops->queue_wait(sister->in));
+    copy_arrays(tiles, e, sister->device, &from->tile, p);
+    return TULLE_OK;
 }
 
 /* A result of another plan, on its device. */

@@ -14,13 +14,13 @@ static size_t bytes_used(const tulle_product *plan, const tulle__result_size *si
 
 tulle_status tulle__block_new(const tulle_product *plan, const tulle__result_size *size, char **block)
 {
-    tulle_status status = tulle__alloc(bytes_used(plan, size), 1, "a partial result", block);
-    if (status != TULLE_OK || !tulle__is_shape_only(plan->comm)) return status;
+    TULLE_CALL(tulle__alloc(bytes_used(plan, size), 1, "a partial result", block));
+    if (!tulle__is_shape_only(plan->comm)) return TULLE_OK;
     int64_t *rowptr = (int64_t *)(void *)*block;
     double each = size->rows ? (double)size->nnz / (double)size->rows : 0;
     for (int64_t r = 0; r < size->rows; r++) rowptr[r] = (int64_t)((double)r * each);
     rowptr[size->rows] = size->nnz;
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- memory, once entries are counted ---- */
@@ -29,9 +29,9 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
 {
     tulle__tile_output *output = context;
     const tulle__result_size size = {.rows = m, .nnz = nnz, .values = C->values};
-    const tulle_status status = tulle__block_new(output->plan, &size, &output->block);
-    if (status == TULLE_OK) *C = tulle__result_view(output->plan->C, &size, output->block);
-    return status;
+    TULLE_CALL(tulle__block_new(output->plan, &size, &output->block));
+    *C = tulle__result_view(output->plan->C, &size, output->block);
+    return TULLE_OK;
 }
 
 static tulle_status place_panel(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
@@ -40,11 +40,10 @@ static tulle_status place_panel(void *context, int64_t m, int64_t nnz, tulle__cs
     const tulle_product *plan = output->plan;
     const tulle__result_size size = {.rows = m, .nnz = nnz, .values = C->values};
     const size_t length = tulle__result_bytes(plan->C, &size);
-    tulle_status status = TULLE_OK;
     if (length > tulle__arena_panel_bytes(plan->exchange.arena))
-        status = tulle__arena_grow(plan->exchange.arena, length, bytes_used(plan, &size), &output->panel);
-    if (status == TULLE_OK) *C = tulle__result_view(plan->C, &size, output->panel.local);
-    return status;
+        TULLE_CALL(tulle__arena_grow(plan->exchange.arena, length, bytes_used(plan, &size), &output->panel));
+    *C = tulle__result_view(plan->C, &size, output->panel.local);
+    return TULLE_OK;
 }
 
 static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
@@ -59,9 +58,9 @@ static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_
     (void)m;
     const tulle__tile_output *output = context;
     tulle_own_tile tile;
-    tulle_status status = tulle__mat_trim(output->plan->operands.C, output->i, output->j, nnz, &tile);
-    if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
-    return status;
+    TULLE_CALL(tulle__mat_trim(output->plan->operands.C, output->i, output->j, nnz, &tile));
+    *C = tulle__tile_csr_result(&tile, nnz);
+    return TULLE_OK;
 }
 
 /* ---- outputs ---- */

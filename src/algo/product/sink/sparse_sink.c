@@ -107,8 +107,8 @@ static tulle_status own_taken(tulle__exec *x, const tulle__job *job, tulle__tile
 
 static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
-    tulle_status status = tulle__job_rows(x, job, &output->first, &output->rows);
-    return status == TULLE_OK ? tulle__output_rows(x, output) : status;
+    TULLE_CALL(tulle__job_rows(x, job, &output->first, &output->rows));
+    return tulle__output_rows(x, output);
 }
 
 /* ---- other PEs' tiles ---- */
@@ -187,8 +187,8 @@ static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__t
 static tulle_status kept_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)
 {
     output->start = tulle__kernel_begin(x->plan->comm);
-    tulle_status status = sent_of_job(x->plan, job, &output->sent);
-    return status == TULLE_OK ? block_output(x, job, output) : status;
+    TULLE_CALL(sent_of_job(x->plan, job, &output->sent));
+    return block_output(x, job, output);
 }
 
 static tulle_status once_output(tulle__exec *x, const tulle__job *job, tulle__tile_output *output)

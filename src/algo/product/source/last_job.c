@@ -50,7 +50,6 @@ static int serves(const tulle__last_job *l, const tulle__wanted *had, const tull
 static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch)
 {
     tulle__last_job *l = (tulle__last_job *)source;
-    tulle_status status = TULLE_OK;
     if (wanted->job != l->now.number) {
         struct job before = l->last;
         drop(&before);
@@ -63,10 +62,9 @@ static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tu
     if (n < l->last.count)
         *fetch = tulle__fetch_share(&l->last.tile[n].fetch);
     else
-        status = tulle__source_start(source->below, wanted, fetch);
-    if (status == TULLE_OK)
-        l->now.tile[l->now.count++] = (struct fetched){.wanted = *wanted, .fetch = tulle__fetch_share(fetch)};
-    return status;
+        TULLE_CALL(tulle__source_start(source->below, wanted, fetch));
+    l->now.tile[l->now.count++] = (struct fetched){.wanted = *wanted, .fetch = tulle__fetch_share(fetch)};
+    return TULLE_OK;
 }
 
 /* Later readers need not wait. */

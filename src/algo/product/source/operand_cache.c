@@ -185,9 +185,9 @@ static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tu
 static tulle_status await(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch, tulle_tile *tile)
 {
     struct kept *kept = find((tulle__operand_cache *)source, wanted);
-    tulle_status status = tulle__source_await(source->below, wanted, fetch, tile);
-    if (status == TULLE_OK && kept) kept->fetch.group = -1;
-    return status;
+    TULLE_CALL(tulle__source_await(source->below, wanted, fetch, tile));
+    if (kept) kept->fetch.group = -1;
+    return TULLE_OK;
 }
 
 static void end(tulle__source *source)

@@ -218,9 +218,9 @@ static void ask_all(tulle__panels *p, struct coming *x)
 /* Waits for the segment that was asked for first. */
 static tulle_status receive(tulle__panels *p, struct coming *x)
 {
-    tulle_status status = tulle__wait(p->comm, x->group[x->have++ % UNDER_WAY]);
-    if (status == TULLE_OK && p->arrival == TULLE__ARRIVAL_BROADCAST) tell_children(p, x);
-    return status;
+    TULLE_CALL(tulle__wait(p->comm, x->group[x->have++ % UNDER_WAY]));
+    if (p->arrival == TULLE__ARRIVAL_BROADCAST) tell_children(p, x);
+    return TULLE_OK;
 }
 
 /* Prepares a tile that this PE passes on or needs; a needed one gets its place in the panel. */

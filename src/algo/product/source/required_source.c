@@ -42,11 +42,11 @@ static tulle_status await(tulle__source *source, const tulle__wanted *w, tulle__
 {
     tulle__required_source *s = (tulle__required_source *)source;
     tulle__node_cache *node_cache = tulle__required_node_cache(s->required);
-    tulle_status status = TULLE_OK;
     if (w->factor == TULLE__FACTOR_A) return await_a(s, w, fetch, tile);
     if (tulle__required_listed(s->required, w->i, w->k, w->j) && tulle__node_cache_has(node_cache, w->k, w->j))
-        status = tulle__node_cache_await(node_cache, s->operands->B, w->k, w->j, s->waiting.serve, s->waiting.context);
-    return status == TULLE_OK ? tulle__fetch_await(fetch, tile) : status;
+        TULLE_CALL(
+            tulle__node_cache_await(node_cache, s->operands->B, w->k, w->j, s->waiting.serve, s->waiting.context));
+    return tulle__fetch_await(fetch, tile);
 }
 
 static tulle_status serve(tulle__source *source, int *done)

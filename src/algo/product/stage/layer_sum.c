@@ -117,14 +117,15 @@ static tulle_status scale_own(tulle_product *plan, tulle__work_account *work)
     const tulle_layout *l = plan->C->layout;
     tulle_status status = TULLE_OK;
     tulle__kernel_begin(plan->comm);
-    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
-        for (int j = 0; j < l->nt && status == TULLE_OK; j++) {
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
             tulle_own_tile tile;
             if (!tulle__tile_is_mine(plan->C, i, j)) continue;
-            status = tulle_mat_own_tile(plan->C, i, j, &tile);
-            if (status == TULLE_OK) status = tulle__scale_tile(plan, &tile, plan->scalars.beta);
-            if (status == TULLE_OK) tulle__work_scale(work, &tile, plan->scalars.beta);
+            TULLE_TRY(tulle_mat_own_tile(plan->C, i, j, &tile));
+            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->scalars.beta));
+            tulle__work_scale(work, &tile, plan->scalars.beta);
         }
+out:
     tulle__work_end(work);
     return status;
 }

@@ -227,8 +227,8 @@ static tulle_status choose(struct phases *p)
 static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
 {
     (void)x;
-    const tulle_status status = check_memory(stage->plan);
-    return status == TULLE_OK ? choose((struct phases *)stage) : status;
+    TULLE_CALL(check_memory(stage->plan));
+    return choose((struct phases *)stage);
 }
 
 static void drop(tulle__stage *stage)
@@ -347,13 +347,12 @@ tulle_status tulle__phases_end(tulle_product *plan)
         }
         if (status == TULLE_OK) p->end[p->known++] = p->hi;
     }
-    TULLE_TRY(tulle_comm_agree(plan->comm, status));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &entries)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &entries)));
     double took = (double)entries * p->entry, grow = took > 0 ? FILL * p->capacity / took : FASTER;
     double width = (double)(p->hi - p->lo) * fmin(grow, FASTER);
     p->width = width < 1 ? 1 : width < (double)p->of ? (tulle_gidx)width : p->of;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__phase_columns(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi)

@@ -121,12 +121,12 @@ static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
     const tulle__mat_resident *resident = tulle__mat_resident_of(plan->C);
     (void)x;
     plan->runner->resident_of[0] = plan->runner->resident_of[1] = NULL;
-    tulle_status status = ready_operand(plan, plan->A, true, &s->operand[0]);
-    if (status == TULLE_OK) status = ready_operand(plan, plan->B, false, &s->operand[1]);
-    if (status == TULLE_OK && resident && (plan->scalars.beta != 0 || plan->options.keep_pattern))
-        status = tulle_comm_agree(plan->comm, tulle__mat_resident_bring(plan->C));
-    if (status == TULLE_OK) plan->C->resident = NULL;
-    return status;
+    TULLE_CALL(ready_operand(plan, plan->A, true, &s->operand[0]));
+    TULLE_CALL(ready_operand(plan, plan->B, false, &s->operand[1]));
+    if (resident && (plan->scalars.beta != 0 || plan->options.keep_pattern))
+        TULLE_CALL(tulle_comm_agree(plan->comm, tulle__mat_resident_bring(plan->C)));
+    plan->C->resident = NULL;
+    return TULLE_OK;
 }
 
 static tulle_status check(const tulle_product *plan)
@@ -186,7 +186,7 @@ tulle_status tulle_product_sync(tulle_product *plan)
     if (plan->stages.compressed) return TULLE_OK; /* its C is not resident */
     TULLE__ENTER(plan->comm);
     tulle_status status = plan->runner->resident ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
-    status = tulle_comm_agree(plan->comm, status);
-    if (status == TULLE_OK && plan->runner->resident) plan->C->resident = NULL;
-    return status;
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    if (plan->runner->resident) plan->C->resident = NULL;
+    return TULLE_OK;
 }

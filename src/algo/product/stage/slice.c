@@ -32,9 +32,9 @@ enum { ROWS, INNER, COLUMNS };
 
 static tulle_status join(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, int *parts, tulle_gidx **cut)
 {
-    tulle_status status = tulle__alloc((size_t)na + (size_t)nb + 1, sizeof **cut, "cuts", cut);
-    if (status == TULLE_OK) *parts = tulle__layout_join_cuts(a, na, b, nb, *cut);
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)na + (size_t)nb + 1, sizeof **cut, "cuts", cut));
+    *parts = tulle__layout_join_cuts(a, na, b, nb, *cut);
+    return TULLE_OK;
 }
 
 /* Cuts of dense matrices may divide blocks of others. */
@@ -318,12 +318,10 @@ static tulle_status make(tulle__slices *s, int layers)
     for (int d = 0; d < 3; d++) tulle__free(g.cut[d]);
     if (status == TULLE_OK && (layers > 1 || tulle__slices_any(s)))
         status = tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
-    TULLE_TRY(tulle_comm_agree(plan->comm, status));
-    if (layers > 1) TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    if (layers > 1) TULLE_CALL(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
     s->of_A = s->of_B = UINT64_MAX; /* of none yet */
-    TULLE_TRY(fill(s));
-out:
-    return status;
+    return fill(s);
 }
 
 /* The owner of the tile of C that part (p, q) of a layer's result belongs to. */

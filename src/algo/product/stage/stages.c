@@ -78,23 +78,20 @@ tulle_status tulle__stages_open(tulle_product *plan)
             *stage = (tulle__stage){.ops = table[s], .plan = plan};
             plan->stages.at[plan->stages.count++] = stage;
         }
-        TULLE_TRY(tulle_comm_agree(plan->comm, status));
-        if (stage->ops->open) TULLE_TRY(stage->ops->open(stage));
+        TULLE_CALL(tulle_comm_agree(plan->comm, status));
+        if (stage->ops->open) TULLE_CALL(stage->ops->open(stage));
     }
-    TULLE_TRY(tulle_comm_agree(plan->comm, check_plain(plan)));
-out:
-    return status;
+    return tulle_comm_agree(plan->comm, check_plain(plan));
 }
 
 tulle_status tulle__stages_at(tulle_product *plan, tulle__moment moment, struct tulle__exec *x)
 {
     const bool outward = moment == TULLE__STAGE_JOIN || moment == TULLE__STAGE_COMPLETE;
-    tulle_status status = TULLE_OK;
-    for (int n = 0; n < plan->stages.count && status == TULLE_OK; n++) {
+    for (int n = 0; n < plan->stages.count; n++) {
         tulle__stage *stage = plan->stages.at[outward ? plan->stages.count - 1 - n : n];
-        if (stage->ops->at[moment]) status = stage->ops->at[moment](stage, x);
+        if (stage->ops->at[moment]) TULLE_CALL(stage->ops->at[moment](stage, x));
     }
-    return status;
+    return TULLE_OK;
 }
 
 size_t tulle__stages_bytes(const tulle_product *plan)

@@ -108,11 +108,9 @@ static void take_values(const tulle__triangle *t, const tulle_mat *columns, tull
 /* op(T) by columns, with the PEs of its rows. */
 static tulle_status transpose(const tulle__triangle *t, tulle_mat **columns)
 {
-    tulle_mat *transposed = NULL;
-    tulle_status status = tulle_mat_transpose(t->own, &transposed);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(transposed, t->distributed, columns);
-    tulle_mat_free(transposed);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *transposed = NULL;
+    TULLE_CALL(tulle_mat_transpose(t->own, &transposed));
+    return tulle_mat_redistribute(transposed, t->distributed, columns);
 }
 
 static tulle_status count_owed(tulle__scatter *s)
@@ -148,11 +146,10 @@ out:
 
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s)
 {
-    tulle_mat *columns = NULL;
-    tulle_status status = transpose(t, &columns);
-    if (status == TULLE_OK) take_values(t, columns, s);
-    tulle_mat_free(columns);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *columns = NULL;
+    TULLE_CALL(transpose(t, &columns));
+    take_values(t, columns, s);
+    return TULLE_OK;
 }
 
 void tulle__scatter_fini(tulle__scatter *s)

@@ -168,14 +168,13 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a, i
     tulle__scatter *s = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *s, "columns", &s);
     a->state = s;
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    TULLE_TRY(tulle__scatter_init(&solver->triangle, shared, s));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle__scatter_init(&solver->triangle, shared, s));
     a->worker[0].nrows = s->nown;
     a->worker[0].nnz = s->nnz;
     for (int64_t l = 0; l < s->nown; l++) a->worker[0].nwaits += s->far[l] > 0;
     a->bytes = (int64_t)tulle__scatter_bytes(s);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status prepare_one_array(tulle_trisolve *solver, tulle__method_schedule *a)

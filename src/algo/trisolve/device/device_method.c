@@ -60,9 +60,7 @@ static tulle_status load(const tulle_trisolve *solver, struct on_device *d)
 static tulle_status find_device(const tulle_trisolve *solver, tulle__method_schedule *a)
 {
     struct on_device *d = a == solver->candidate ? NULL : a[-1].state;
-    tulle_status status = TULLE_OK;
-    if (!d) status = tulle__alloc_zero(1, sizeof *d, "a triangle on a device", &d);
-    if (status != TULLE_OK) return status;
+    if (!d) TULLE_CALL(tulle__alloc_zero(1, sizeof *d, "a triangle on a device", &d));
     a->state = d;
     return d->users++ ? TULLE_OK : load(solver, d);
 }
@@ -111,13 +109,12 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
         status = prepare_there(solver, a);
         if (a->method == TULLE_TRISOLVE_LEVELS) status = weigh_levels(solver, a, status);
     }
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
     int64_t found[2] = {a->levels, a->declined};
-    TULLE_TRY(tulle_comm_broadcast(solver->comm, 0, found, sizeof found));
+    TULLE_CALL(tulle_comm_broadcast(solver->comm, 0, found, sizeof found));
     a->levels = found[0];
     a->declined = found[1] != 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status renew(tulle_trisolve *solver, tulle__method_schedule *a)

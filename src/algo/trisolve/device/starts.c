@@ -76,10 +76,10 @@ static tulle_status stretch_levels(int64_t wide, tulle__starts *starts, struct m
 {
     size_t count = 1;
     for (int64_t l = 0; l < starts->levels; l++) count += m->first[l + 1] - m->first[l] >= wide ? 2 : 0;
-    tulle_status status = tulle__alloc(count, sizeof *starts->stretch, "stretches of levels", &starts->stretch);
-    for (int64_t l = 0; l < starts->levels && status == TULLE_OK; l++)
+    TULLE_CALL(tulle__alloc(count, sizeof *starts->stretch, "stretches of levels", &starts->stretch));
+    for (int64_t l = 0; l < starts->levels; l++)
         extend(starts, m, m->first[l + 1], m->first[l + 1] - m->first[l] >= wide);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status stretch_all(const tulle__triangle *t, tulle__starts *starts, struct making *m)

@@ -44,8 +44,8 @@ tulle_status tulle__together_hold_managed(
 tulle_status tulle__together_send(
     tulle__together *t, const void *from, size_t bytes, const char *what, tulle__device_place *to)
 {
-    tulle_status status = to->buffer ? TULLE_OK : tulle__together_hold(t, bytes, what, to);
-    if (status != TULLE_OK || !bytes) return status;
+    if (!to->buffer) TULLE_CALL(tulle__together_hold(t, bytes, what, to));
+    if (!bytes) return TULLE_OK;
     t->device->ops->upload(t->queue, to, from, bytes);
     return t->device->ops->queue_wait(t->queue);
 }
@@ -80,27 +80,22 @@ static void drop_sized(tulle__together *t)
 static tulle_status open_device(
     const tulle_trisolve *solver, tulle__together *t, int near_rank, int near_size, int processes)
 {
-    tulle_status status;
     tulle__device_setting setting = {.threads = 1,
         .rank = solver->comm->rank,
         .near_rank = near_rank,
         .near_size = near_size,
         .near_processes = processes,
         .timeline = solver->comm->pe->timeline};
-    TULLE_TRY(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &t->device));
+    TULLE_CALL(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &t->device));
     if (!tulle__device_has(t->device, TULLE__DEVICE_SOLVE_TOGETHER))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with PE 0's triangles only, by method %s",
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with PE 0's triangles only, by method %s",
             t->device->name, tulle_trisolve_method_name(TULLE_TRISOLVE_SERIAL));
-    else
-        status = t->device->ops->waits(t->device, 1); /* its queue */
-    if (status == TULLE_OK) status = t->device->ops->queue_new(t->device, &t->queue);
-    if (status == TULLE_OK) status = t->device->ops->event_new(t->device, &t->event);
-    if (status != TULLE_OK) goto out;
-    TULLE_TRY(t->device->ops->word_new(t->device, "a word", &t->task.stop.buffer));
+    TULLE_CALL(t->device->ops->waits(t->device, 1)); /* its queue */
+    TULLE_CALL(t->device->ops->queue_new(t->device, &t->queue));
+    TULLE_CALL(t->device->ops->event_new(t->device, &t->event));
+    TULLE_CALL(t->device->ops->word_new(t->device, "a word", &t->task.stop.buffer));
     t->held[t->nheld++] = t->task.stop.buffer;
-    TULLE_TRY(tulle__together_hold(t, sizeof(uint64_t), "tickets", &t->task.ticket));
-out:
-    return status;
+    return tulle__together_hold(t, sizeof(uint64_t), "tickets", &t->task.ticket);
 }
 
 /* All PEs are threads of this process. Collective. */
@@ -144,20 +139,19 @@ tulle_status tulle__together_prepare(tulle_trisolve *solver, tulle__method_sched
     if (status == TULLE_OK && (tulle__is_virtual(comm) || comm->size > TULLE__TOGETHER_PES))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "at most %d devices solve together, in real time: not %d",
             TULLE__TOGETHER_PES, comm->size);
-    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_CALL(tulle_comm_agree(comm, status));
     t->comm = comm;
     t->task = (tulle__device_together){.kind = rows->kind,
         .type = solver->triangle.T->type,
         .rank = comm->rank,
         .size = comm->size,
         .n = solver->triangle.n};
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
-    TULLE_TRY(tulle_comm_agree(comm, open_device(solver, t, near_rank, near_size, processes)));
-    TULLE_TRY(meet(solver, t));
-    TULLE_TRY(tulle_comm_agree(comm, rows->analyse(solver, t, &a->worker[0])));
+    TULLE_CALL(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
+    TULLE_CALL(tulle_comm_agree(comm, open_device(solver, t, near_rank, near_size, processes)));
+    TULLE_CALL(meet(solver, t));
+    TULLE_CALL(tulle_comm_agree(comm, rows->analyse(solver, t, &a->worker[0])));
     a->bytes = (int64_t)t->device->used;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__together_renew(tulle_trisolve *solver, tulle__method_schedule *a)

@@ -28,13 +28,13 @@ static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__list_
         (void)tulle__alltoallv_from(x, r, &bytes);
         from[r + 1] = from[r] + (int64_t)(bytes / sizeof **got);
     }
-    tulle_status status = tulle__alloc((size_t)from[size], sizeof **got, "lists of other PEs", got);
-    for (int r = 0; r < size && status == TULLE_OK; r++) {
+    TULLE_CALL(tulle__alloc((size_t)from[size], sizeof **got, "lists of other PEs", got));
+    for (int r = 0; r < size; r++) {
         const char *at = tulle__alltoallv_from(x, r, &bytes);
         size_t count = (size_t)(from[r + 1] - from[r]);
         if (count) memcpy(*got + from[r], at, count * sizeof **got);
     }
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__lists_exchange(

@@ -329,19 +329,27 @@ static tulle_status prepare_pass(tulle__push *push)
     return tulle__alloc(TULLE__WINDOW + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved);
 }
 
+/* Makes all but the targets. */
+static tulle_status make(struct making *m)
+{
+    tulle__push *push = m->push;
+    const size_t pes = (size_t)push->comm->size;
+    TULLE_CALL(tulle__alloc((size_t)m->t->ntiles, sizeof *m->before, "tasks", &m->before));
+    TULLE_CALL(tulle__alloc((size_t)m->t->n, sizeof *m->slot, "ghosts", &m->slot));
+    TULLE_CALL(tulle__alloc(pes, sizeof *push->place, "inboxes", &push->place));
+    TULLE_CALL(tulle__alloc(pes, sizeof *push->direct, "inboxes", &push->direct));
+    TULLE_CALL(make_schedule(m));
+    return prepare_pass(push);
+}
+
 tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule)
 {
     tulle_comm *comm = t->T->comm;
     struct making m = {.t = t, .push = push, .schedule = schedule};
+    tulle_status status;
     *push = (tulle__push){.comm = comm, .type = t->T->type, .cols = -1};
-    tulle_status status = tulle__alloc((size_t)t->ntiles, sizeof *m.before, "tasks", &m.before);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *m.slot, "ghosts", &m.slot);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->place, "inboxes", &push->place);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->direct, "inboxes", &push->direct);
-    if (status == TULLE_OK) status = make_schedule(&m);
-    if (status == TULLE_OK) status = prepare_pass(push);
-    TULLE_TRY(tulle_comm_agree(comm, status));
-    status = find_targets(t, m.before, push);
+    TULLE_TRY(tulle_comm_agree(comm, make(&m)));
+    TULLE_TRY(find_targets(t, m.before, push));
 out:
     tulle__free(m.before);
     tulle__free(m.slot);

@@ -35,8 +35,8 @@ static tulle_status choose_chunk(tulle_trisolve *solver, tulle__method_schedule 
     if (solver->comm->rank == 0)
         status =
             tulle__chunked_choose(&solver->triangle, solver->workers, solves > 0 ? (double)solves : 1e9, &a->chunk);
-    status = tulle_comm_agree(solver->comm, status);
-    return status == TULLE_OK ? tulle_comm_broadcast(solver->comm, 0, &a->chunk, sizeof a->chunk) : status;
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
+    return tulle_comm_broadcast(solver->comm, 0, &a->chunk, sizeof a->chunk);
 }
 
 static tulle_status schedule_chunks(
@@ -51,12 +51,11 @@ static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a
     tulle__order *order = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *order, "an order of rows", &order);
     a->state = order;
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    TULLE_TRY(tulle__order_init(&solver->triangle, solver->workers, barriers, order));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle__order_init(&solver->triangle, solver->workers, barriers, order));
     a->levels = order->levels;
     if (solver->comm->rank == 0) a->bytes = (int64_t)order->block.length;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status order_with_barriers(tulle_trisolve *solver, tulle__method_schedule *a)

@@ -10,13 +10,12 @@ static tulle_status find_supernodes(tulle_trisolve *solver, tulle__method_schedu
     tulle__supernodes *supernodes = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *supernodes, "supernodes", &supernodes);
     a->state = supernodes;
-    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    TULLE_CALL(tulle_comm_agree(solver->comm, status));
     solver->context->kernels->alone();
-    TULLE_TRY(tulle__supernodes_init(&solver->triangle, solver->workers, solver->options.relax, supernodes));
+    TULLE_CALL(tulle__supernodes_init(&solver->triangle, solver->workers, solver->options.relax, supernodes));
     a->panels = supernodes->count;
     if (solver->comm->rank == 0) a->bytes = (int64_t)supernodes->block.length;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status schedule_panels(

@@ -276,22 +276,20 @@ static tulle_status make_once(struct job *job, tulle__pool *pool, tulle__csr_pla
     const tulle__spgemm_plan *plan = job->plan;
     tulle_status status;
     double fill;
-    TULLE_TRY(estimate_fill(job, &fill));
+    TULLE_CALL(estimate_fill(job, &fill));
     if (plan->runs && fill < FILL_ONCE) return TULLE_OK;
     int64_t capacity = tulle__spgemm_bound(plan), expected = (int64_t)(MARGIN * fill * (double)plan->flops) + 4096;
     if (expected < capacity) capacity = expected;
     status = place(context, plan->task->m, capacity, &job->C);
     if (status == TULLE_ERR_LIMIT) return TULLE_OK; /* two passes need less */
     if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle__spgemm_once(plan, job->rows, pool, capacity, job->count, job->chunk_nnz, &job->C, done));
+    TULLE_CALL(tulle__spgemm_once(plan, job->rows, pool, capacity, job->count, job->chunk_nnz, &job->C, done));
     if (!*done) return TULLE_OK;
     int64_t nnz = job->chunk_nnz[plan->nchunks];
-    TULLE_TRY(plan->task->trim(context, plan->task->m, nnz, &job->C));
+    TULLE_CALL(plan->task->trim(context, plan->task->m, nnz, &job->C));
     job->C.nnz = nnz;
     job->C.rowptr[0] = 0;
-    TULLE_TRY(run(pool, job, fill_chunks));
-out:
-    return status;
+    return run(pool, job, fill_chunks);
 }
 
 /* True to compute first and copy then; gets the room for that. */

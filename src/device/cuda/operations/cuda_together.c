@@ -2,7 +2,7 @@
 /* Triangular solves by the kernels of cuda_solve.cu: of one PE, and of several of a process, whose kernels reach each
  * other's memory. */
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task)
 {

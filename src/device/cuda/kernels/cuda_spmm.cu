@@ -15,9 +15,9 @@
  * One column (multiply_column): a warp has 32 rows, multiplies all their entries in turn, into shared memory, and each
  * lane adds up those of its row. Long rows are those of more than 512 entries; all threads add them up.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 /* Figures from the device for the host. */
 struct figures {
@@ -135,15 +135,14 @@ static tulle_status fill(struct product *p, const tulle__device_tile *C)
 static tulle_status run(struct product *p, const tulle__device_product *task, tulle__device_result place, void *context)
 {
     tulle__device_tile C = {.kind = TULLE_CSR};
-    tulle_status status = describe(p, task);
-    if (status == TULLE_OK) status = make_room(p, task->m);
-    if (status == TULLE_OK && task->m) status = count(p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(describe(p, task));
+    TULLE_CALL(make_room(p, task->m));
+    if (task->m) TULLE_CALL(count(p));
     if (p->host.entries > INT32_MAX)
         return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW,
             "a sparse tile of %lld entries, whose row pointers have 32 bits", (long long)p->host.entries);
-    status = place(context, task->m, p->host.entries, &C);
-    return status == TULLE_OK ? fill(p, &C) : status;
+    TULLE_CALL(place(context, task->m, p->host.entries, &C));
+    return fill(p, &C);
 }
 
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
@@ -177,13 +176,13 @@ void tulle__cuda_queue_values(tulle__device_queue *queue, const tulle__device_va
         tulle__cuda_finish_kernel(queue, tulle__cuda_block_values(queue, task, C));
         return;
     }
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status == TULLE_OK) {
-        p->queue = queue;
-        status = describe(p, task);
-        if (status == TULLE_OK) status = make_room(p, task->m);
-        if (status == TULLE_OK) status = make_values(p, C);
-    }
+    tulle_status status;
+    TULLE_TRY(tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p));
+    p->queue = queue;
+    TULLE_TRY(describe(p, task));
+    TULLE_TRY(make_room(p, task->m));
+    TULLE_TRY(make_values(p, C));
+out:
     tulle__cuda_finish_kernel(queue, status);
     tulle__cuda_host->free(p);
 }

@@ -9,9 +9,9 @@
  * A sum is in the order (pair, position of A's block, column in it), with fused multiply-adds: results depend neither
  * on the number of threads nor on time.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 #include "kernel/stored_half.h"
 
 namespace

@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_CUDA_CUDA_AWAIT_H
 #define TULLE_DEVICE_CUDA_CUDA_AWAIT_H
 
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace tulle_cuda
 {

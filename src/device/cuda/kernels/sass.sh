@@ -7,7 +7,7 @@
 # another release of nvcc than the table's, nothing is compared: status 77, or 1 where TULLE_SASS=required says so.
 set -u
 nvcc=$1 nvdisasm=$2 src=$3 build=$4
-here=$src/device/cuda
+here=$src/device/cuda/kernels
 table=$here/sass.txt
 skipped=77
 [ "${TULLE_SASS:-}" = required ] && skipped=1

@@ -15,10 +15,10 @@
  * tulle__solve_task, products and sums rounded each, so the bits are the host's; what a last column of an odd number
  * does is what one column does, as there.
  */
-#include "device/cuda/cuda_await.h"
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_await.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

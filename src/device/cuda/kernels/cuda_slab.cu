@@ -14,8 +14,8 @@
  * matrix, as far as the slab has it, by one group. The values are read twice; the second time mostly from the cache, if
  * `span` block rows fit there. Lists are counted and filled by atomics on integers, and then sorted.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

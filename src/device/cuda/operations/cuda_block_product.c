@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 /* Figures from the device for the host. */
 struct figures {
@@ -93,18 +93,15 @@ static tulle_status count(struct block_product *p)
 {
     cudaStream_t stream = p->queue->stream;
     int64_t rows = p->task->m + 1;
-    tulle_status status = check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C));
-    if (status == TULLE_OK)
-        status =
-            check(p, tulle__cuda_scan(stream, rows, p->C.rowptr,
-                         (int64_t *)(void *)(p->workspace + offsetof(struct figures, blocks)), p->workspace + p->scan));
-    if (status == TULLE_OK)
-        status =
-            check(p, tulle__cuda_scan(stream, rows, p->C.values,
-                         (int64_t *)(void *)(p->workspace + offsetof(struct figures, values)), p->workspace + p->scan));
-    if (status == TULLE_OK)
-        status = check(p, cudaMemcpyAsync(&p->host, p->workspace, sizeof p->host, cudaMemcpyDeviceToHost, stream));
-    return status == TULLE_OK ? check(p, cudaStreamSynchronize(stream)) : status;
+    TULLE_CALL(check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C)));
+    TULLE_CALL(
+        check(p, tulle__cuda_scan(stream, rows, p->C.rowptr,
+                     (int64_t *)(void *)(p->workspace + offsetof(struct figures, blocks)), p->workspace + p->scan)));
+    TULLE_CALL(
+        check(p, tulle__cuda_scan(stream, rows, p->C.values,
+                     (int64_t *)(void *)(p->workspace + offsetof(struct figures, values)), p->workspace + p->scan)));
+    TULLE_CALL(check(p, cudaMemcpyAsync(&p->host, p->workspace, sizeof p->host, cudaMemcpyDeviceToHost, stream)));
+    return check(p, cudaStreamSynchronize(stream));
 }
 
 /* All blocks of all operands are of one size, which is square. */
@@ -139,8 +136,8 @@ static tulle_status fill(struct block_product *p, const tulle__device_tile *ther
     p->C.val = tulle__cuda_at(&there->val);
     if (status != TULLE_OK) return status;
     if (!p->host.blocks) return check(p, cudaMemsetAsync(p->C.offset, 0, sizeof *p->C.offset, stream));
-    status = check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C));
-    return status == TULLE_OK ? make_values(p) : status;
+    TULLE_CALL(check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C)));
+    return make_values(p);
 }
 
 static tulle_status run(
@@ -151,17 +148,16 @@ static tulle_status run(
     if (task->m >= INT32_MAX || task->n >= INT32_MAX)
         return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW, "a tile of %lld x %lld blocks, whose indices have 32 bits",
             (long long)task->m, (long long)task->n);
-    tulle_status status = make_room(p);
-    if (status == TULLE_OK && task->m) status = count(p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_room(p));
+    if (task->m) TULLE_CALL(count(p));
     if (p->host.blocks > INT32_MAX || p->host.values > INT32_MAX)
         return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW,
             "a tile of %lld values in blocks, which are counted in 32 bits", (long long)p->host.values);
     *counts = (tulle__device_product_counts){
         .multiplications = (int64_t)p->host.multiplications, .skipped = (int64_t)p->host.skipped};
     C.values = p->host.values;
-    status = place(context, task->m, p->host.blocks, &C);
-    return status == TULLE_OK ? fill(p, &C) : status;
+    TULLE_CALL(place(context, task->m, p->host.blocks, &C));
+    return fill(p, &C);
 }
 
 tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__device_product *task,

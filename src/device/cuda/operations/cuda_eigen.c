@@ -34,9 +34,9 @@ static tulle_status check(tulle__cuda *cuda, cusolverStatus_t error)
 static tulle_status start_library(tulle__cuda *cuda)
 {
     tulle__cuda_gpu *gpu = cuda->gpu;
-    tulle_status status = gpu->solver ? TULLE_OK : check(cuda, cusolverDnCreate(&gpu->solver));
-    if (status == TULLE_OK && !gpu->solver_params) status = check(cuda, cusolverDnCreateParams(&gpu->solver_params));
-    return status;
+    if (!gpu->solver) TULLE_CALL(check(cuda, cusolverDnCreate(&gpu->solver)));
+    if (!gpu->solver_params) TULLE_CALL(check(cuda, cusolverDnCreateParams(&gpu->solver_params)));
+    return TULLE_OK;
 }
 
 static cudaDataType type_of(const tulle__device_eigen *task)
@@ -123,13 +123,14 @@ static tulle_status run(tulle__device_queue *queue, const tulle__device_eigen *t
     tulle__cuda *cuda = queue->cuda;
     size_t there, bytes;
     void *here = NULL;
-    tulle_status status = check_size(task);
-    if (status == TULLE_OK) status = start_library(cuda);
-    if (status == TULLE_OK) status = check(cuda, cusolverDnSetStream(cuda->gpu->solver, queue->stream));
-    if (status == TULLE_OK) status = ask(cuda, task, &there, &bytes);
-    if (status == TULLE_OK && bytes) status = tulle__cuda_host->alloc(bytes, 1, "workspace of cuSOLVER", &here);
-    for (int k = 0; k < (is_batch(task) ? 1 : task->count) && status == TULLE_OK; k++)
-        status = decompose(cuda, task, k, here, bytes);
+    tulle_status status;
+    TULLE_TRY(check_size(task));
+    TULLE_TRY(start_library(cuda));
+    TULLE_TRY(check(cuda, cusolverDnSetStream(cuda->gpu->solver, queue->stream)));
+    TULLE_TRY(ask(cuda, task, &there, &bytes));
+    if (bytes) TULLE_TRY(tulle__cuda_host->alloc(bytes, 1, "workspace of cuSOLVER", &here));
+    for (int k = 0; k < (is_batch(task) ? 1 : task->count); k++) TULLE_TRY(decompose(cuda, task, k, here, bytes));
+out:
     if (here) {
         tulle_status done = tulle__cuda_check(cuda, cudaStreamSynchronize(queue->stream), "eigenvectors");
         if (status == TULLE_OK) status = done;

@@ -4,9 +4,9 @@
  * that a solve has the same bits wherever its vectors lie. A warp has a piece of four inner products, eight lanes each:
  * the eight sums side by side. A piece is a fixed number of rows, so nothing depends on the number of blocks.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

@@ -3,8 +3,8 @@
  * Prefix sums in three steps: of each chunk, by a block of threads; of the chunks' sums, by one block; and both
  * together. Sums of chunks have 64 bits, so that the total is known where offsets no longer fit into 32.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

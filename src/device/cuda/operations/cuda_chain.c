@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 /* alpha or beta in the type of the values. */
 union scalar {
@@ -36,16 +36,13 @@ static tulle_status describe(
 {
     const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
     int by_row = B->order == TULLE_ROW_MAJOR;
-    tulle_status status = tulle__cuda_check_sparse(
+    TULLE_CALL(tulle__cuda_check_sparse(
         cuda, cusparseCreateCsr(&s->A, A->m, A->n, A->nnz, tulle__cuda_at(&A->rowptr), tulle__cuda_at(&A->colind),
-                  tulle__cuda_at(&A->val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
-    if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda, cusparseCreateDnMat(&s->B, by_row ? B->m : B->n, by_row ? B->n : B->m,
-                                                    B->ld, tulle__cuda_at(&B->val), type, CUSPARSE_ORDER_ROW));
-    if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda, cusparseCreateDnMat(&s->C, task->m, task->n, task->c_row,
-                                                    tulle__cuda_at(&task->C), type, CUSPARSE_ORDER_ROW));
-    return status;
+                  tulle__cuda_at(&A->val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type)));
+    TULLE_CALL(tulle__cuda_check_sparse(cuda, cusparseCreateDnMat(&s->B, by_row ? B->m : B->n, by_row ? B->n : B->m,
+                                                  B->ld, tulle__cuda_at(&B->val), type, CUSPARSE_ORDER_ROW)));
+    return tulle__cuda_check_sparse(cuda,
+        cusparseCreateDnMat(&s->C, task->m, task->n, task->c_row, tulle__cuda_at(&task->C), type, CUSPARSE_ORDER_ROW));
 }
 
 static tulle_status spmm(tulle__device_queue *queue, const tulle__device_chain *task, int p, double beta)
@@ -58,15 +55,15 @@ static tulle_status spmm(tulle__device_queue *queue, const tulle__device_chain *
     const union scalar a = scalar_of(task->type, task->alpha), b = scalar_of(task->type, beta);
     size_t bytes = 0;
     void *workspace;
-    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream));
-    if (status == TULLE_OK) status = describe(cuda, task, p, type, &s);
-    if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B,
-                                                    &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes));
-    if (status == TULLE_OK) status = tulle__cuda_scratch(queue, bytes, &workspace);
-    if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda, cusparseSpMM(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C,
-                                                    type, CUSPARSE_SPMM_CSR_ALG3, workspace));
+    tulle_status status;
+    TULLE_TRY(tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream)));
+    TULLE_TRY(describe(cuda, task, p, type, &s));
+    TULLE_TRY(tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b,
+                                                 s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes)));
+    TULLE_TRY(tulle__cuda_scratch(queue, bytes, &workspace));
+    TULLE_TRY(tulle__cuda_check_sparse(cuda,
+        cusparseSpMM(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, workspace)));
+out:
     if (s.A) (void)cusparseDestroySpMat(s.A);
     if (s.B) (void)cusparseDestroyDnMat(s.B);
     if (s.C) (void)cusparseDestroyDnMat(s.C);

@@ -8,12 +8,12 @@ set -u
 nvcc=$1
 src=$2
 build=$3
-table=$src/device/cuda/resources.txt
+table=$src/device/cuda/kernels/resources.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\), V\([0-9.]*\).*/\2/p')
 : >"$work/ptxas"
-for file in "$src"/device/cuda/*.cu; do
+for file in "$src"/device/cuda/kernels/*.cu; do
     said=$build/src/device/cuda/$(basename "$file" .cu).ptxas
     if grep -q "for 'sm_90'" "$said" 2>/dev/null; then
         cat "$said" >>"$work/ptxas"

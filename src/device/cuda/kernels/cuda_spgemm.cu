@@ -16,10 +16,10 @@
  * other, and the columns of a row of B are distinct. Products and sums are rounded each. So the bits are those of the host,
  * without atomics on values.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_spgemm_teams.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_spgemm_teams.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

@@ -12,9 +12,9 @@
  * are. Warps take rows by tickets in the order of solving until there are none, so the first unsolved row of all is
  * always somebody's.
  */
-#include "device/cuda/cuda_await.h"
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_await.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

@@ -7,9 +7,9 @@
  * through shared memory, so that X and Y are read once for a square. Sums of Y = X B: a thread has a column of some
  * rows, and writes when all threads of these rows have read, as X may be Y.
  */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_rounded.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_rounded.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {

@@ -12,7 +12,7 @@
  * kernels=measured, both multiply a slab that stays, when it is prepared, and the faster one has it from then on.
  */
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 struct tulle__device_prepared {
     cusparseSpMatDescr_t A; /* NULL: our kernels multiply */
@@ -75,7 +75,6 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
     const tulle__slab *A = &task->A;
     int64_t rows = A->m * A->block, inner = A->n * A->block;
     void *X = tulle__cuda_at(&task->X.place), *Y = first_line(task);
-    tulle_status status = TULLE_OK;
     *p = (struct product){.cuda = cuda,
         .type = task->vectors == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F,
         .vector_alg = A->block == 1 ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_BSR_ALG1,
@@ -86,12 +85,10 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
         p->A = task->prepared->A;
         p->borrowed = 1;
     } else
-        status = describe_A(p, A);
-    if (status != TULLE_OK) return status;
+        TULLE_CALL(describe_A(p, A));
     if (task->cols == 1 && task->X.ld == 1 && task->Y.ld == 1) {
-        status = tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->x, inner, X, p->type));
-        return status == TULLE_OK ? tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type))
-                                  : status;
+        TULLE_CALL(tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->x, inner, X, p->type)));
+        return tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type));
     }
     TULLE_CALL(tulle__cuda_check_sparse(
         p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW)));
@@ -156,10 +153,12 @@ static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_ta
     struct product p = {.A = NULL};
     void *workspace = NULL;
     tulle__cuda_lock_libraries(queue->cuda);
-    tulle_status status = tulle__cuda_check_sparse(queue->cuda, cusparseSetStream(sparse, queue->stream));
-    if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
-    if (status == TULLE_OK) status = find_room(queue, task, &p, &workspace);
-    if (status == TULLE_OK) status = run(&p, workspace);
+    tulle_status status;
+    TULLE_TRY(tulle__cuda_check_sparse(queue->cuda, cusparseSetStream(sparse, queue->stream)));
+    TULLE_TRY(describe(queue->cuda, task, &p));
+    TULLE_TRY(find_room(queue, task, &p, &workspace));
+    TULLE_TRY(run(&p, workspace));
+out:
     tulle__cuda_unlock_libraries(queue->cuda);
     drop(&p);
     return status;
@@ -192,17 +191,14 @@ static tulle__cuda_slab slab_of(const tulle__slab_task *task)
 static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     tulle__cuda_slab slab = slab_of(task);
-    tulle_status status = TULLE_OK;
     void *workspace = tulle__cuda_at(&task->workspace);
     if (slab.symmetric && task->prepared && task->prepared->mirrored)
         tulle__cuda_mirror_at(&slab, workspace);
     else if (slab.symmetric) {
         size_t bytes = tulle__cuda_mirror_workspace(&slab);
-        if (!has_room(task, bytes)) status = tulle__cuda_scratch(queue, bytes, &workspace);
-        if (status == TULLE_OK)
-            status = tulle__cuda_check(queue->cuda, tulle__cuda_mirror(queue->stream, &slab, workspace), "a product");
+        if (!has_room(task, bytes)) TULLE_CALL(tulle__cuda_scratch(queue, bytes, &workspace));
+        TULLE_CALL(tulle__cuda_check(queue->cuda, tulle__cuda_mirror(queue->stream, &slab, workspace), "a product"));
     }
-    if (status != TULLE_OK) return status;
     return tulle__cuda_check(queue->cuda, tulle__cuda_multiply(queue->stream, &slab), "a product");
 }
 
@@ -334,16 +330,17 @@ static tulle_status measure(
     tulle__cuda *cuda = queue->cuda;
     cudaEvent_t begin = NULL, end = NULL;
     float ms = 0;
-    tulle_status status = tulle__cuda_check(cuda, cudaEventCreate(&begin), "an event");
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&end), "an event");
-    for (int i = -1; i < TIMES && status == TULLE_OK; i++) {
-        status = p ? run(p, workspace) : by_kernel(queue, task);
-        if (status == TULLE_OK && i < 0)
-            status = tulle__cuda_check(cuda, cudaEventRecord(begin, queue->stream), "an event");
+    tulle_status status;
+    TULLE_TRY(tulle__cuda_check(cuda, cudaEventCreate(&begin), "an event"));
+    TULLE_TRY(tulle__cuda_check(cuda, cudaEventCreate(&end), "an event"));
+    for (int i = -1; i < TIMES; i++) {
+        TULLE_TRY(p ? run(p, workspace) : by_kernel(queue, task));
+        if (i < 0) TULLE_TRY(tulle__cuda_check(cuda, cudaEventRecord(begin, queue->stream), "an event"));
     }
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventRecord(end, queue->stream), "an event");
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventSynchronize(end), "what the device has done");
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventElapsedTime(&ms, begin, end), "an event");
+    TULLE_TRY(tulle__cuda_check(cuda, cudaEventRecord(end, queue->stream), "an event"));
+    TULLE_TRY(tulle__cuda_check(cuda, cudaEventSynchronize(end), "what the device has done"));
+    TULLE_TRY(tulle__cuda_check(cuda, cudaEventElapsedTime(&ms, begin, end), "an event"));
+out:
     if (begin) (void)tulle__cuda_quietly(cudaEventDestroy(begin));
     if (end) (void)tulle__cuda_quietly(cudaEventDestroy(end));
     *seconds = (double)ms / 1e3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Vectors of Krylov methods by the kernels of cuda_vectors.cu. */
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_kernels.h"
 
 void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small kernels, and the list of all files that have some. */
-#include "device/cuda/cuda_kernels.h"
-#include "device/cuda/cuda_wrap.h"
+#include "device/cuda/kernels/cuda_kernels.h"
+#include "device/cuda/kernels/cuda_wrap.h"
 
 namespace
 {
