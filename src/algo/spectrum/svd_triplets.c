@@ -102,11 +102,10 @@ static void scale_column(const tulle_svd *s, int i, double factor)
 static tulle_status complete(tulle_svd *s, int count)
 {
     tulle__basis *b = &s->left;
-    tulle_status status = TULLE_OK;
     TULLE__SCOPED void *workspace = NULL;
-    if (b->columns == count) return status;
+    if (b->columns == count) return TULLE_OK;
     const int width = b->width < TULLE__SVD_DIRECTIONS ? b->width : TULLE__SVD_DIRECTIONS;
-    status =
+    const tulle_status status =
         tulle__alloc((size_t)s->rows.count * (size_t)width, tulle_type_size(s->rows.type), "directions", &workspace);
     TULLE_CALL(tulle_comm_agree(s->rows.comm, status));
     for (uint64_t stream = 1ull << 32; b->columns < count; stream++) {

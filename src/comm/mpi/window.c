@@ -131,9 +131,8 @@ static tulle_status open_window(tulle__engine_team *team, int segment, size_t by
     TULLE_CALL(tulle__mpi_agree(team->comm, status));
     if (team->in_files) {
         window->mapped = bytes;
-        TULLE_CALL(tulle__mpi_map_segments(team->comm, bytes, window->base));
+        return tulle__mpi_map_segments(team->comm, bytes, window->base);
     }
-    if (team->in_files) return TULLE_OK;
     int error = MPI_SUCCESS;
     if (team->mixed && segment == TULLE__DATA) error = allocate_mixed(team, bytes, &own, window);
     if (error == MPI_SUCCESS && window->win == MPI_WIN_NULL) error = allocate(team, bytes, &own, &window->win);
