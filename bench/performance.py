@@ -8,10 +8,11 @@ A table stands between two comments, of which the first names it, its columns, a
     <!-- end -->
 
 NAME.jsonl has a JSON object a row: `table`, `of` (what it is of), `date` and `commit` (when the row was written),
-`processor` (which lines before 29 November do not have), `row` (column: text). A column A/B has A's seconds, and in brackets their ratio to B's. worst: the row with the smallest number
-there is named below the table; of a text with a number in brackets, "0.28 (2.1x)", that one counts; a text without any,
-such as "over 60", does not. What is between the comments is replaced; --check: it is compared instead. A name without
-lines is an error, and so is a column that no row has.
+`processor` (which lines before 28 November 2026 do not have), `row` (column: text). A column A/B has A's seconds, and
+in brackets their ratio to B's. worst: the row with the smallest number there is named below the table; of a text with a
+number in brackets, "0.28 (2.1x)", that one counts; a text without any, such as "over 60", does not. What is between the
+comments is replaced; --check: it is compared instead. A name without lines is an error, and so is a column that no row
+has.
 
     <!-- summary: MKL | PETSc; slower: MKL -->
 

@@ -69,7 +69,7 @@ static const struct subject {
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
      "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
-    {"tulle_spectrum_new tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA", "LA"}, NULL, 0},
+    {"tulle_spectrum_new tulle_spectrum_filter_degree tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA", "LA"}, NULL, 0},
     {"tulle_lobpcg", preconditioned_pairs, {"jacobi", "none"}, NULL, 0},
     {"tulle_spectrum_of_mat", pencil_pairs, {"nearest", "ends"}, "SuiteSparse: yes", 0},
     {"tulle_svd_new tulle_svd_of_rows tulle_svd_execute tulle_svd_free", triplets, {"memory", "r.bsp.h5"}, NULL, 0},

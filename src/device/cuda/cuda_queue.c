@@ -147,6 +147,19 @@ static void end_span(tulle__device_queue *queue)
     queue->nspans++;
 }
 
+/*
+ * After a failure to choose the context, or to wait: what was started may still be under way, and others would take its
+ * memory. Streams are awaited in any context; of a lost GPU nothing is awaited.
+ */
+static void wait_anyway(tulle__device_queue *queue)
+{
+    void *before;
+    tulle__cuda_enter_anyway(queue->cuda, &before);
+    if (!__atomic_load_n(&queue->cuda->gpu->lost, __ATOMIC_ACQUIRE))
+        (void)tulle__cuda_quietly(cudaStreamSynchronize(queue->stream));
+    tulle__cuda_leave(queue->cuda, before);
+}
+
 tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
 {
     tulle_status before = queue->status, status = tulle__cuda_enter(queue->cuda, &queue->before);
@@ -158,6 +171,7 @@ tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
             queue->origin_ns = tulle__clock_ns(); /* nothing is before it; times since then are floats */
         tulle__cuda_leave(queue->cuda, queue->before);
     }
+    if (status != TULLE_OK) wait_anyway(queue);
     queue->status = TULLE_OK;
     __atomic_fetch_sub(&queue->cuda->broken, queue->breaks, __ATOMIC_RELEASE);
     queue->breaks = 0;
