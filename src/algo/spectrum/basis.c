@@ -557,29 +557,31 @@ tulle_status tulle__basis_gram(tulle__basis *basis, double *G)
 
 tulle_status tulle__basis_correct(tulle__basis *basis, double *off)
 {
-    double *G = NULL;
+    TULLE__SCOPED double *G = NULL;
     const int64_t n = basis->columns;
     tulle_comm *comm = basis->multi.space.comm;
-    tulle_status status = tulle_comm_agree(comm, tulle__alloc((size_t)(n * n), sizeof *G, "inner products", &G));
-    if (status == TULLE_OK) status = tulle__basis_gram(basis, G);
     *off = 0;
-    for (int64_t i = 0; i < n * n && status == TULLE_OK; i++) {
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc((size_t)(n * n), sizeof *G, "inner products", &G)));
+    TULLE_CALL(tulle__basis_gram(basis, G));
+    for (int64_t i = 0; i < n * n; i++) {
         const double one = i % (n + 1) == 0;
         *off = fmax(*off, fabs(G[i] - one));
         G[i] = 1.5 * one - .5 * G[i];
     }
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__basis_rotate(basis, G, (int)n));
-    tulle__free(G);
-    return status;
+    return tulle_comm_agree(comm, tulle__basis_rotate(basis, G, (int)n));
+}
+
+tulle_status tulle__basis_check_orthonormal(int columns, double off)
+{
+    if (off < .1) return TULLE_OK; /* nan fails, too */
+    return tulle__fail(TULLE_ERR_CONVERGENCE, "%d vectors are not orthonormal, by up to %.2g", columns, off);
 }
 
 tulle_status tulle__basis_finish(tulle__basis *basis, double *off)
 {
     TULLE_CALL(tulle__basis_correct(basis, off));
     TULLE_CALL(tulle__basis_correct(basis, off));
-    if (*off < .1) return TULLE_OK; /* nan fails, too */
-    return tulle__fail(
-        TULLE_ERR_CONVERGENCE, "%d vectors are not orthonormal: |X^T X - I| is at most %.2g", basis->columns, *off);
+    return tulle__basis_check_orthonormal(basis->columns, *off);
 }
 
 tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__block_of_columns *W)

@@ -71,8 +71,10 @@ tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count
  */
 tulle_status tulle__basis_correct(tulle__basis *basis, double *off);
 
-/* Results: corrected twice, *off before the second time; not even nearly orthonormal: TULLE_ERR_CONVERGENCE. Collective,
- * agreed. */
+/* off, of as many columns of results, which are not even nearly orthonormal: TULLE_ERR_CONVERGENCE. Local. */
+tulle_status tulle__basis_check_orthonormal(int columns, double off);
+
+/* Corrects results twice, *off as it is before the second time, and checks it. Collective, agreed. */
 tulle_status tulle__basis_finish(tulle__basis *basis, double *off);
 
 /* V = V L^-T, V^T V = L L^T: orthonormal, and the first columns change least. Collective, agreed. */

@@ -305,13 +305,13 @@ static tulle_status finish(tulle__lobpcg *l, double *off)
     for (int c = 0; c < l->solved; c++)
         memcpy(l->work + (int64_t)c * l->former, entry(l, l->Y, 0, c), (size_t)l->former * sizeof *l->work);
     l->Z.columns = l->SZ.columns = l->former;
-    tulle_status status = tulle_comm_agree(l->comm, tulle__basis_rotate(&l->Z, l->work, l->solved));
-    if (status == TULLE_OK && l->S) status = tulle_comm_agree(l->comm, tulle__basis_rotate(&l->SZ, l->work, l->solved));
-    if (status == TULLE_OK) status = project(l, SZ, l->small_S);
     *off = 0;
-    for (int c = 0; c < l->solved && status == TULLE_OK; c++)
+    TULLE_CALL(tulle_comm_agree(l->comm, tulle__basis_rotate(&l->Z, l->work, l->solved)));
+    if (l->S) TULLE_CALL(tulle_comm_agree(l->comm, tulle__basis_rotate(&l->SZ, l->work, l->solved)));
+    TULLE_CALL(project(l, SZ, l->small_S));
+    for (int c = 0; c < l->solved; c++)
         for (int r = 0; r < l->solved; r++) *off = fmax(*off, fabs(*entry(l, l->small_S, r, c) - (r == c)));
-    return status;
+    return tulle__basis_check_orthonormal(l->solved, *off);
 }
 
 tulle_status tulle__lobpcg_iterate(tulle__lobpcg *l, double *off)
