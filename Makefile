@@ -11,7 +11,7 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-mpi5 check-sanitizers check-address check-threads fuzz install site dist wheels deb check-packages clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-mpi5 check-sanitizers check-address check-threads fuzz fuzz-programs install site dist wheels deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -111,11 +111,13 @@ check-threads: setup
 		cd $(BUILD)-tsan && $(SANITIZED_RUNS) -L '^threads$$'; \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
+FUZZ_BUILD = cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
+	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_programs
+fuzz-programs: setup
+	@! command -v clang > /dev/null || { $(FUZZ_BUILD); }
+
 fuzz: setup
-	@if command -v clang > /dev/null; then \
-		cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
-		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_programs && \
-		./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
+	@if command -v clang > /dev/null; then $(FUZZ_BUILD) && ./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
 	else echo 'clang is not installed: fuzzing is left out'; fi
 
 demo: setup

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every verb that computes where little may be mapped (ulimit -v, -d), in a control group of 500 MB, on one core: it
-# works, or names the limit and what fits. limits.sh TULLE DATA
+# works, or names the limit and what fits. limits.sh TULLE DATA [all]: with all, calibrate, which takes seconds, under
+# each limit; else under one.
 set -u
 tulle=$1
 data=$2
+extent=${3:-}
 . "$(dirname "$0")/workspace.sh"
 matrix=$data/bcsstk16.mtx.gz
 "$tulle" calibrate >/dev/null 2>&1 # once, without limits
@@ -42,6 +44,7 @@ all() {
     name=$1
     shift
     while read -r line; do
+        case $extent$line$name in calibrate'ulimit -v 1G' | all*) ;; calibrate*) continue ;; esac
         # shellcheck disable=SC2086
         "$@" timeout 100 "$tulle" $line >"$work/out" 2>"$work/err"
         status=$?

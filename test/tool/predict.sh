@@ -44,13 +44,7 @@ expect 2 'limit: or model:mem=SIZE' predict rmat:scale=8 --device cuda --machine
 expect 2 'omit it or B' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
 expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
 expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"
-expect 0 'PEs of the same node .* us a range of a list' calibrate --threads 1 --pes 2
-export TULLE_MACHINE="$work/machine"
-expect 0 '"spgemm":\[' calibrate --threads 1 --pes 1 --json
-expect 0 '"same_node_range":[0-9.e-]*,"other_node_range":0,' calibrate --threads 1 --pes 2 --json
-expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
 expect 3 'tile products; the limit is' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
-unset TULLE_MACHINE
 # what is predicted of a run's bytes and messages is what the run counts, through the whole command
 "$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --transfers whole --json -q >"$work/said"
 "$tulle" spgemm rmat:scale=8 --pes 6 --grid 2x3 --threads 1 --machine summit --comm threads:direct=off --alg all --transfers whole --json -q >"$work/was" 2>/dev/null
