@@ -103,10 +103,12 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
-    X(NOT_FINITE, "not-finite", "a value is infinite or not a number")                                                 \
+    X(NOT_FINITE, "not-finite", "a product with A, or M, is infinite or not a number, or its square is")               \
     X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")                \
     X(RANGE, "out-of-range", "x as it is returned, or its residual, leaves the range of the type's numbers")           \
-    X(CONDITION, "condition-limit", "least squares: the estimate of A's condition is above max_condition")
+    X(CONDITION, "condition-limit", "least squares: the estimate of A's condition is above max_condition")             \
+    X(RHS_NOT_FINITE, "b-not-finite", "b has an infinite value or nan")                                                \
+    X(GUESS_NOT_FINITE, "x0-not-finite", "the initial guess has an infinite value or nan")
 
 typedef enum tulle_stop {
 #define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,
