@@ -187,6 +187,13 @@ static void judge(tulle__fit *f, tulle__fit_column *c)
     }
 }
 
+/* ||A|| is at least ||A x|| / ||x||, and ||A x|| at least ||b|| - ||b - A x||, where that is not rounding. */
+static void bound_norm(tulle__fit_column *c)
+{
+    const double product = c->k.norm - c->plain;
+    if (c->solution > 0 && product > 1e-3 * c->k.norm) c->norm = fmax(c->norm, product / c->solution);
+}
+
 /* The residual has been computed from x: beta, and alpha v of its gradient. */
 static void begin(tulle__fit *f, tulle__fit_column *c, double rows_square, double square)
 {
@@ -197,6 +204,7 @@ static void begin(tulle__fit *f, tulle__fit_column *c, double rows_square, doubl
     if (!k->iteration) (void)tulle__krylov_take(k, k->true_residual);
     if (!k->iteration) tulle__krylov_report(k, false);
     if (c->ends != TULLE_STOP_COUNT) k->stop = c->ends;
+    bound_norm(c);
     const bool worse = k->iteration && is_worse(c);
     if (worse) restore(f, c);
     if (k->stop == TULLE_STOP_COUNT) judge(f, c);

@@ -96,7 +96,6 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
         tulle__fit_column *c = &f->column[j];
         TULLE_TRY(tulle__alloc_zero(vectors_of(f->options), n * size, "vectors of least squares", &c->vectors));
         arrange(c, vectors_of(f->options), n * size);
-        c->condition = 1;
         c->k.comm = f->comm;
         c->k.options = krylov_options(f->options);
         c->k.space.type = type;
