@@ -135,7 +135,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_spectrum_end_name tulle_spectrum_end_parse tulle_spectrum_memory tulle_spectrum_count "
-    "tulle_spectrum_filter_pays tulle_spectrum_filter_passes "
+    "tulle_spectrum_filter_pays tulle_spectrum_filter_passes tulle_spectrum_choose tulle_lobpcg_choose tulle_svd_choose "
     "tulle_least_squares_method_name tulle_least_squares_method_parse tulle_least_squares_memory "
     "tulle_svd_memory tulle_svd_count tulle_svd_means tulle_svd_deviations "
     "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
