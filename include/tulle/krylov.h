@@ -301,9 +301,9 @@ TULLE_API tulle_status tulle_least_squares_method_parse(const char *name, tulle_
  * ||A||, with damp, is the largest column of the bidiagonal matrices that the method finds, at most the 2-norm. Both
  * are computed from x before the solve ends.
  *
- * Where limits are below what rounding allows, a column ends as TULLE_STOP_STAGNATED: A^T r is the rounding of a product
- * then, or r is, or steps have made x no better, which is as it was before them. So x does not grow along the null space
- * of A, whatever the limits.
+ * Where limits are below what rounding allows, a column ends as TULLE_STOP_STAGNATED: A^T r is the rounding of a
+ * product then, or r is, or steps have made x no better, which is as it was before them. So x does not grow along the
+ * null space of A, whatever the limits.
  */
 typedef struct tulle_least_squares_options {
     size_t size; /* of this struct; 0: as in the first release */

@@ -180,7 +180,8 @@ static void draw_sides(struct system *s, uint64_t seed)
         }
         if (s->side == 2 && s->number % 29 != 28) make_across(s, c);
         for (int j = 0; j < s->n; j++) s->start[j * s->cols + c] = s->guess ? rounded(s->type, x[(j + 1) % s->n]) : 0;
-        if (s->guess && s->number % 4 == 3 && c == 2) s->start[(s->n / 2) * s->cols + c] = s->number % 8 < 4 ? NAN : -INFINITY;
+        if (s->guess && s->number % 4 == 3 && c == 2)
+            s->start[(s->n / 2) * s->cols + c] = s->number % 8 < 4 ? NAN : -INFINITY;
     }
 }
 
@@ -262,8 +263,7 @@ static void judge(const struct system *s, int c, const tulle_least_squares_repor
         if (!(report->condition > s->limit)) snprintf(text, size, "the condition is %g only", report->condition);
         return;
     }
-    const bool at_rounding =
-        report->stop == TULLE_STOP_STAGNATED && (residual <= rough || gradient <= rough * of_A);
+    const bool at_rounding = report->stop == TULLE_STOP_STAGNATED && (residual <= rough || gradient <= rough * of_A);
     if (at_rounding && !s->endless) return;
     if (!at_rounding && report->stop != TULLE_STOP_CONVERGED && report->stop != TULLE_STOP_LEAST_SQUARES)
         snprintf(text, size, "%s after %d iterations, at %.3g of %.3g, gradient %.3g", tulle_stop_name(report->stop),
@@ -328,7 +328,9 @@ static tulle_status solve(
     double error = 0;
     tulle_least_squares_options options = {.method = s->method,
         .damp = ldexp(s->damp, s->exponent),
-        .tolerance = s->endless ? TULLE_NONE : s->type == TULLE_F32 ? 1e-4 : 0,
+        .tolerance = s->endless             ? TULLE_NONE
+                     : s->type == TULLE_F32 ? 1e-4
+                                            : 0,
         .gradient = s->endless ? TULLE_NONE : 0,
         .max_iterations = ITERATIONS,
         .width = s->width,

@@ -79,7 +79,7 @@ for task in 'pca -k 5' 'pca -k 5 --passes 2' 'svd -k 4 --passes 3'; do
     # shellcheck disable=SC2086
     passes=$("$tulle" "$verb" "$data/ash219.mtx.gz" $rest --json -q 2>/dev/null | sed -n 's/.*"passes":\([0-9]*\),.*/\1/p')
     # shellcheck disable=SC2086
-    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$passes," predict "$verb" "$data/ash219.mtx.gz" $rest --json --machine summit
+    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$((passes + 1))," predict "$verb" "$data/ash219.mtx.gz" $rest --json --machine summit
 done
 expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8 --machine summit
 # the method, the basis and, with the bounds, the degree of a run of -m auto
@@ -110,7 +110,7 @@ expect 2 'predict lobpcg does not read --bounds' predict lobpcg stencil2d:n=4 --
 expect 2 '^.*not LM' predict lobpcg stencil2d:n=4 -w LM
 expect 2 'a block of 64 directions' predict lobpcg stencil2d:n=20 -k 65
 expect 2 'degree is read by --method chebyshev only' predict eig stencil2d:n=20 --method lanczos --degree 4
-expect 2 'at least .*--memory' predict eig stencil2d:n=40 --memory 10M
+expect 3 'eig needs at least .*, not 10M' predict eig stencil2d:n=40 --memory 10M
 expect 0 '1 x 17' predict svd er:m=1,n=17,degree=3 -k 1 --machine summit
 expect 0 'degree 40 or less' predict eig stencil2d:n=30 -k 30 -w SA --degree 40 --machine summit
 report_end

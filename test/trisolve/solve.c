@@ -174,9 +174,12 @@ static void run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, &copy);
     ok(status == TULLE_OK, "%s %s%s%s %s n %d cols %d tiles %dx%d b %d x %d%s%s%s chunk %d: %s",
         tulle_trisolve_method_name(c->method), c->t.upper ? "upper" : "lower", c->op == TULLE_OP_T ? "^T" : "",
-        c->t.unit == 2 ? " unit, some stored" : c->t.unit ? " unit" : "", structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols,
-        c->tiles_b, c->tiles_x, c->col_major ? " col-major" : "", c->in_place ? " in place" : "",
-        c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
+        c->t.unit == 2 ? " unit, some stored"
+        : c->t.unit    ? " unit"
+                       : "",
+        structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols, c->tiles_b, c->tiles_x,
+        c->col_major ? " col-major" : "", c->in_place ? " in place" : "", c->type == TULLE_F32 ? " f32" : "",
+        (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
 /* Some of the structures and numbers of columns; PEs of an emulated device spend their time with waiting. */

@@ -88,11 +88,23 @@ static int64_t parts_of(int64_t count, int64_t width)
     return width > 0 ? (count + width - 1) / width : 0;
 }
 
-/* Passes for residuals, and U, of all; one more for the means of components. */
-static int64_t last_passes(const struct forecast *f)
+/* Passes for residuals, and U, of all. */
+static int64_t passes_of_all(const struct forecast *f)
 {
     enum { MOST = 64 };
-    return (f->sizes.count > MOST ? parts_of(f->sizes.count, MOST) : 1) + (f->word == PCA);
+    return f->sizes.count > MOST ? parts_of(f->sizes.count, MOST) : 1;
+}
+
+/* These, and one more for the means of components. */
+static int64_t last_passes(const struct forecast *f)
+{
+    return passes_of_all(f) + (f->word == PCA);
+}
+
+/* Singular values that are 0, or have not converged, have residuals by products of their own. */
+static int64_t passes_of_zeros(const struct forecast *f)
+{
+    return f->word >= SVD ? passes_of_all(f) : 0;
 }
 
 /* Bounds of the passes of a method that iterates; filtered: one that may have a filter of up to that degree. */
@@ -101,7 +113,7 @@ static void bound_passes(struct forecast *f, int filtered)
     enum { PASSES = 1000, FILTERED = 10000 };
     const int64_t fewest = parts_of(f->sizes.count, f->sizes.block), last = last_passes(f);
     f->least = fewest + last;
-    f->most = PASSES + last;
+    f->most = PASSES + last + passes_of_zeros(f);
     if (filtered) f->most = FILTERED + filtered + fewest + 2 * last + 1; /* and without it, if pairs are left */
     if (f->word != LOBPCG) return;
     f->least = 1;
@@ -112,7 +124,7 @@ static void bound_passes(struct forecast *f, int filtered)
 static void fix_passes(struct forecast *f, int passes)
 {
     const int64_t whole = parts_of(f->iterated, f->sizes.block), last = last_passes(f);
-    f->most = passes + last;
+    f->most = passes + last + passes_of_zeros(f);
     f->least = (whole < passes ? whole : passes) + last;
 }
 
@@ -121,7 +133,9 @@ static void count_filtered(struct forecast *f)
 {
     enum { LOWEST = 3, HIGHEST = 60 };
     const tulle_spectrum_options *s = &f->spectrum;
-    const int most = f->degree ? f->degree : s->degree ? s->degree : HIGHEST,
+    const int most = f->degree   ? f->degree
+                     : s->degree ? s->degree
+                                 : HIGHEST,
               least = f->degree || most < LOWEST ? most : LOWEST;
     f->usual[0] = tulle_spectrum_filter_passes(s, f->n, least);
     f->usual[1] = tulle_spectrum_filter_passes(s, f->n, most);
@@ -253,8 +267,8 @@ static void print_json(const struct forecast *f, const struct options *o)
         ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64
         ",\"nnz\":%.0f,\"count\":%d,\"block\":%d,\"passes_least\":%" PRId64 ",\"passes_most\":%" PRId64
         ",\"matrix_bytes\":%.0f,\"pass_bytes\":%.0f,\"pass_seconds\":%.6g,\"memory\":%.0f",
-        f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->sizes.count, f->sizes.block, f->least, f->most,
-        f->matrix, f->bytes, f->seconds, f->memory);
+        f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->sizes.count, f->sizes.block, f->least,
+        f->most, f->matrix, f->bytes, f->seconds, f->memory);
     if (f->word == EIG)
         json_printf(stdout,
             ",\"method\":\"%s\",\"basis\":%d,\"degree\":%d,\"passes\":%" PRId64 ",\"block_seconds\":%.6g",
@@ -267,8 +281,8 @@ static void print_passes(const struct forecast *f)
 {
     const char *directions = plural(f->sizes.block, "direction", "directions");
     if (f->about)
-        printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d\n", f->about, f->sizes.block,
-            directions, f->degree);
+        printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d\n", f->about,
+            f->sizes.block, directions, f->degree);
     else if (!f->plain && f->spectrum.degree)
         printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d or less:\n"
                "         --bounds reads A to find the degree\n",
@@ -277,8 +291,9 @@ static void print_passes(const struct forecast *f)
         printf("passes   about %" PRId64 " to %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree 3 to 60:\n"
                "         --bounds reads A to find the degree\n",
             f->usual[0], f->usual[1], f->sizes.block, directions);
-    else if (f->least == f->most)
-        printf("passes   %" PRId64 " over A, of %d %s\n", f->least, f->sizes.block, directions);
+    else if (f->svd.passes)
+        printf("passes   %" PRId64 " over A, of %d %s, or %" PRId64 " where a value is 0\n",
+            f->most - passes_of_zeros(f), f->sizes.block, directions, f->most);
     else
         printf("passes   at least %" PRId64 " over A, of %d %s, and at most %" PRId64
                ":\n         how many it takes to converge depends on its values\n",
@@ -294,15 +309,16 @@ static void print_text(const struct forecast *f, const struct options *o)
     print_passes(f);
     printf("a pass   reads %.0f bytes, by all PEs together, in %.4g s at the machine's rates\n", f->bytes, f->seconds);
     if (f->word == EIG) printf("a block  takes %.4g s more to be orthogonalised and for restarts\n", f->vectors);
-    printf("time     %s %.4g s%s\n", f->about ? "about" : "at least", seconds_of(f, f->usual[0] ? f->usual[0] : f->least),
-        f->word == EIG ? "" : " in products");
+    printf("time     %s %.4g s%s\n", f->about ? "about" : "at least",
+        seconds_of(f, f->usual[0] ? f->usual[0] : f->least), f->word == EIG ? "" : " in products");
     printf("memory   %.0f bytes a PE beside A, which has %.0f in memory\n", f->memory, f->matrix);
 }
 
 tulle_status predict_spectrum(const struct options *options)
 {
     const int cores = tulle_cores_free();
-    struct forecast f = {.plain = 1, .operand = options->noperands > 1 ? options->operand[1] : NULL,
+    struct forecast f = {.plain = 1,
+        .operand = options->noperands > 1 ? options->operand[1] : NULL,
         .pes = (int)options_int(options, "pes", 1),
         .threads = (int)options_int(options, "threads", 1)};
     tulle_read_options reading;
@@ -312,8 +328,6 @@ tulle_status predict_spectrum(const struct options *options)
     tulle_status status = check_options(options, f.word);
     if (status == TULLE_OK) status = reading_options(options, &reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[1], &reading, &shape);
-    if (status == TULLE_OK)
-        status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (status != TULLE_OK) return status;
     f.type = reading.type;
     f.m = shape.m;
@@ -323,6 +337,8 @@ tulle_status predict_spectrum(const struct options *options)
     f.nnz = (double)shape.stored * (shape.symmetric ? 2 : 1);
     f.reading = reading;
     status = (f.word <= LOBPCG ? choose_eig : choose_svd)(&f, options, &shape);
+    if (status == TULLE_OK)
+        status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (status != TULLE_OK) return status;
     predict(&f);
     options_flag(options, "json") ? print_json(&f, options) : print_text(&f, options);

@@ -30,7 +30,8 @@ tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_opt
 }
 
 /* The ordinary method takes a filter's place where there is none whatever the values are. */
-static void choose_filter(const struct options *o, const tulle_operand_shape *shape, int apart, tulle_spectrum_options *s)
+static void choose_filter(
+    const struct options *o, const tulle_operand_shape *shape, int apart, tulle_spectrum_options *s)
 {
     char narrowed[32];
     const char *method = chosen_word(o, "eig", "method", "auto", narrowed);

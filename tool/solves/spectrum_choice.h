@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `tulle eig`, `svd` and `pca` take from their options, refuse and choose before they read a matrix, and `tulle
+ * Options: what `tulle eig`, `svd` and `pca` take from their options, refuse and choose before they read a matrix, and `tulle
  * predict` foretells: both by these functions, of options with the same names.
  */
 #ifndef TULLE_TOOL_SOLVES_SPECTRUM_CHOICE_H
@@ -17,8 +17,8 @@
 tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_options *s);
 
 /*
- * Judges the options for a matrix of that shape, and chooses: a filter where --method asks for it, or `auto` takes it, as
- * it is faster by the header of the matrix. apart: the matrix is factorised, or stays in its file.
+ * Judges the options for a matrix of that shape, and chooses: a filter where --method asks for it, or `auto` takes it,
+ * as it is faster by the header of the matrix. apart: the matrix is factorised, or stays in its file.
  */
 tulle_status eig_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape, int apart,
     int lobpcg, tulle_spectrum_options *s, tulle_spectrum_sizes *sizes);

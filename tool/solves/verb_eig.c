@@ -288,8 +288,8 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
 {
     tulle_operand_shape second;
     tulle_spectrum_sizes sizes;
-    tulle_status status = eig_choose(p->options, p->options->operand[0], shape, p->streamed || factorised(p), p->lobpcg,
-        &p->spectrum, &sizes);
+    tulle_status status = eig_choose(
+        p->options, p->options->operand[0], shape, p->streamed || factorised(p), p->lobpcg, &p->spectrum, &sizes);
     if (status != TULLE_OK || p->options->noperands < 2) return status;
     status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
     if (status == TULLE_OK && (second.m != shape->m || second.n != shape->n))
@@ -311,8 +311,8 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = check_shape(p, &shape);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
     if (status == TULLE_OK)
-        status = eig_needs(options, &shape, p->reading.type, &p->spectrum, factorised(p),
-            p->streamed ? &p->streaming : NULL);
+        status = eig_needs(
+            options, &shape, p->reading.type, &p->spectrum, factorised(p), p->streamed ? &p->streaming : NULL);
     p->count = p->spectrum.count;
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, p);

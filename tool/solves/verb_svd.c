@@ -224,7 +224,8 @@ static tulle_status run(const struct options *options, const char *name, bool co
     if (status == TULLE_OK) status = try_outputs(options, t->left, TULLE_DENSE);
     if (status == TULLE_OK) status = try_outputs(options, t->right, TULLE_DENSE);
     if (status == TULLE_OK)
-        status = svd_needs(options, name, &shape, t->reading.type, &t->svd, t->from_file, t->left != NULL, t->right != NULL);
+        status =
+            svd_needs(options, name, &shape, t->reading.type, &t->svd, t->from_file, t->left != NULL, t->right != NULL);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, t);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -301,8 +302,8 @@ static tulle_status run_pca(const struct options *options)
         .name = NULL                                                                                                   \
     }
 
-static const struct option options_of_svd[] = {OPTION_COUNT("number of singular values"), OPTION_TOL("1e-8; 1e-4 for f32"),
-    OPTION_PASSES("as many as it takes"),
+static const struct option options_of_svd[] = {OPTION_COUNT("number of singular values"),
+    OPTION_TOL("1e-8; 1e-4 for f32"), OPTION_PASSES("as many as it takes"),
     {.name = "left", .kind = KIND_WORD, .argument = "FILE", .text = "write the left vectors U, a column each"},
     {.name = "right", .kind = KIND_WORD, .argument = "FILE", .text = "write the right vectors V, a column each"},
     OPTIONS_OF_TRIPLETS};

@@ -22,7 +22,8 @@ static double seconds(int64_t ns)
 /* x = 0 for a column that is not iterated. */
 static void clear(tulle__block *b, int j)
 {
-    for (int64_t r = 0; r < b->multi.space.rows; r++) tulle__element_set(b->multi.space.type, b->x, r * b->columns + j, 0);
+    for (int64_t r = 0; r < b->multi.space.rows; r++)
+        tulle__element_set(b->multi.space.type, b->x, r * b->columns + j, 0);
 }
 
 /* Stops a column whose b or x0 is not finite, or whose b is 0. */

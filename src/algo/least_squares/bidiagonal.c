@@ -12,10 +12,10 @@
  * if it does not, a new bidiagonal matrix begins with it. The lower part of u, -damp x at a start, makes damping the
  * same as more rows of A: a start from any x is right with it, too.
  *
- * Rounding. Where A^T r is the rounding of a product, as when the recurrence has the whole range of A, v would be noise,
- * which has a part in the null space of A: a step divides it by about nothing, and x grows without bounds, while the
- * recurrence's residual decreases. So numbers of that size cause a start, which ends the solve if its gradient is as
- * small; and a start that finds a larger residual than the last one had, or no progress, returns to the x of that.
+ * Rounding. Where A^T r is the rounding of a product, as when the recurrence has the whole range of A, v would be
+ * noise, which has a part in the null space of A: a step divides it by about nothing, and x grows without bounds, while
+ * the recurrence's residual decreases. So numbers of that size cause a start, which ends the solve if its gradient is
+ * as small; and a start that finds a larger residual than the last one had, or no progress, returns to the x of that.
  */
 #include "algo/least_squares/bidiagonal.h"
 
@@ -224,8 +224,7 @@ static void advance(tulle__fit *f, tulle__fit_column *c, double last_alpha)
     tulle__krylov *k = &c->k;
     tulle__fit_step(f, c, last_alpha);
     k->iteration++;
-    const double residual = tulle__fit_residual(f, c), gradient = tulle__fit_gradient(f, c),
-                 noise = noise_of(f, c);
+    const double residual = tulle__fit_residual(f, c), gradient = tulle__fit_gradient(f, c), noise = noise_of(f, c);
     const int finite = tulle__krylov_take(k, residual);
     tulle__krylov_report(k, false);
     c->due = distance(f, c, residual, gradient) <= 1 || c->alpha <= noise || c->beta <= noise ||

@@ -151,8 +151,7 @@ out:
         TULLE__NEGATIVE((options)->max_passes) || TULLE__NEGATIVE((options)->passes) ||                                \
         TULLE__NEGATIVE((options)->degree))
 
-tulle_status tulle_spectrum_choose(
-    const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes)
+tulle_status tulle_spectrum_choose(const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes)
 {
     tulle_spectrum_options own;
     if (TULLE__NULL(sizes) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))

@@ -175,8 +175,7 @@ static bool wrong(const tulle_svd_options *o)
            TULLE__NEGATIVE(o->basis) || TULLE__NEGATIVE(o->max_passes);
 }
 
-tulle_status tulle_svd_choose(
-    const tulle_svd_options *options, tulle_gidx m, tulle_gidx n, tulle_spectrum_sizes *sizes)
+tulle_status tulle_svd_choose(const tulle_svd_options *options, tulle_gidx m, tulle_gidx n, tulle_spectrum_sizes *sizes)
 {
     tulle_svd_options own;
     if (TULLE__NULL(sizes) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, arg) ||

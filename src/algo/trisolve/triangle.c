@@ -145,8 +145,7 @@ static tulle_status place_rows(tulle__triangle *t)
     const tulle_mat *rows = t->own ? t->own : t->T;
     t->ntiles = rows->layout->mt;
     t->cut = rows->layout->row_cut;
-    TULLE_CALL(
-        tulle_comm_agree(t->T->comm, tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile)));
+    TULLE_CALL(tulle_comm_agree(t->T->comm, tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile)));
     for (int i = 0; i < t->ntiles; i++)
         if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
             t->tile[i] = tulle__tile_in_place(rows, i, 0);

@@ -39,7 +39,7 @@ typedef struct tulle__triangle {
     tulle_layout *distributed; /* then: the layout of op(T) */
     int upper;                 /* op(T) is */
     int unit;
-    int strips; /* ones that only some rows store have been left out of `own` */
+    int strips;     /* ones that only some rows store have been left out of `own` */
     int head, tail; /* 1: the first, or last, entry of a row is its pivot */
     tulle_gidx n;
     int ntiles;
