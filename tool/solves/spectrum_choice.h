@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options: what `tulle eig`, `svd` and `pca` take from their options, refuse and choose before they read a matrix, and `tulle
- * predict` foretells: both by these functions, of options with the same names.
+ * Choices of `tulle eig`, `svd` and `pca` before they read a matrix, and refusals of options. `tulle predict` foretells
+ * both, by the same functions, of options with the same names.
  */
 #ifndef TULLE_TOOL_SOLVES_SPECTRUM_CHOICE_H
 #define TULLE_TOOL_SOLVES_SPECTRUM_CHOICE_H

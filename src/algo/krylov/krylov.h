@@ -91,7 +91,7 @@ bool tulle__krylov_is_trivial(tulle__krylov *k);
 /* The largest magnitude of x[r * ld], r < rows; infinite where one of them is not finite. Local. */
 double tulle__largest_magnitude(tulle_type type, const void *x, int64_t rows, int64_t ld);
 
-/* The reason why a column with this norm of b and this largest magnitude in x0 is not solved; TULLE_STOP_COUNT: both are finite.
+/* The reason to leave out a column with this norm of b and largest magnitude in x0; TULLE_STOP_COUNT: both are finite.
  */
 tulle_stop tulle__krylov_not_finite(double norm, double of_guess, const char **why);
 
