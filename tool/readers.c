@@ -57,6 +57,7 @@ static const struct reader readers[] = {
     OF_SYSTEMS("slabs"),
     OF_SYSTEMS("ring"),
     OF_SYSTEMS("overlap"),
+    {"eig", "degree", "method", "chebyshev", NULL, NULL, 0},
     {"matfun", "combine", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "device", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "order", "method", "newton-schulz", NULL, NULL, 0},

@@ -103,10 +103,12 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
-    X(NOT_FINITE, "not-finite", "a value is infinite or not a number")                                                 \
+    X(NOT_FINITE, "not-finite", "a product with A, or M, is infinite or not a number, or its square is")               \
     X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")                \
     X(RANGE, "out-of-range", "x as it is returned, or its residual, leaves the range of the type's numbers")           \
-    X(CONDITION, "condition-limit", "least squares: the estimate of A's condition is above max_condition")
+    X(CONDITION, "condition-limit", "least squares: the estimate of A's condition is above max_condition")             \
+    X(RHS_NOT_FINITE, "b-not-finite", "b has an infinite value or nan")                                                \
+    X(GUESS_NOT_FINITE, "x0-not-finite", "the initial guess has an infinite value or nan")
 
 typedef enum tulle_stop {
 #define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,
@@ -298,6 +300,10 @@ TULLE_API tulle_status tulle_least_squares_method_parse(const char *name, tulle_
  * ||g|| <= gradient ||A|| ||r||, TULLE_STOP_LEAST_SQUARES: b is not in the range of A, and this is the least residual.
  * ||A||, with damp, is the largest column of the bidiagonal matrices that the method finds, at most the 2-norm. Both
  * are computed from x before the solve ends.
+ *
+ * Where limits are below what rounding allows, a column ends as TULLE_STOP_STAGNATED: A^T r is the rounding of a
+ * product then, or r is, or steps have made x no better, which is as it was before them. So x does not grow along the
+ * null space of A, whatever the limits.
  */
 typedef struct tulle_least_squares_options {
     size_t size; /* of this struct; 0: as in the first release */
@@ -341,7 +347,7 @@ typedef struct tulle_least_squares_report { /* of one column */
     /*
      * The estimate for A, with damp. LSQR: ||B||_F ||D||_F, B the bidiagonal matrix, D as of `variance` (Paige and
      * Saunders 1982, section 5.3). LSMR: the largest over the smallest pivot of its second factor (Fong and Saunders,
-     * SIAM J. Sci. Comput. 33, 2011, section 3.4); usually too small
+     * SIAM J. Sci. Comput. 33, 2011, section 3.4); usually too small. 0 without a step, as where A is 0
      */
     double condition;
     double solution; /* ||x|| */
@@ -355,7 +361,8 @@ typedef struct tulle_least_squares_report { /* of one column */
  * Collective: for each column of B, m x k, that of X, n x k; both dense, of A's type (of a file: that of its rows, as
  * it is read), in any layout. A is CSR. options may be NULL; report is NULL or one for each column.
  * TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge: the others are solved all the
- * same, and X (its last iterates) and report are complete as for TULLE_OK.
+ * same, and X (its last iterates) and report are complete as for TULLE_OK. A column that meets what is not finite in b,
+ * its initial guess or A says so (tulle_stop), and its figures are nan.
  */
 TULLE_API tulle_status tulle_least_squares(const tulle_mat *A, const tulle_mat *B, tulle_mat *X,
     const tulle_least_squares_options *options, tulle_least_squares_report *report);

@@ -132,6 +132,18 @@ TULLE_API void tulle_spectrum_free(tulle_spectrum *plan); /* collective; NULL is
 TULLE_API size_t tulle_spectrum_memory(
     const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx rows, tulle_type type, int pes);
 
+/* Pairs or values, directions of a pass, and directions kept, as chosen. */
+typedef struct tulle_spectrum_sizes {
+    int count, block, basis;
+} tulle_spectrum_sizes;
+
+/*
+ * Not collective: what a plan for n rows chooses where options are 0. TULLE_ERR_ARG as the plan refuses options
+ * whatever the matrix, but for the most columns that an operator takes. options may be NULL.
+ */
+TULLE_API tulle_status tulle_spectrum_choose(
+    const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes);
+
 /*
  * Not collective: true where `chebyshev` was measured to be over 10 % faster than the ordinary method, for a matrix in
  * memory of n rows and so many entries: many pairs at an end, and few entries a row. false for invalid arguments.
@@ -141,7 +153,8 @@ TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options,
 /*
  * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
  * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
- * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments.
+ * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
+ * whatever the matrix: for more than n / 4 pairs, and a basis of less than four blocks.
  */
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
 
@@ -181,6 +194,10 @@ TULLE_API tulle_status tulle_spectrum_execute(
 TULLE_API tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tulle_operator *M,
     const tulle_spectrum_options *options, double *value, double *residual, tulle_mat *X,
     tulle_spectrum_report *report);
+
+/* The same as tulle_spectrum_choose, of tulle_lobpcg; basis is that of one of the two or three that it has. */
+TULLE_API tulle_status tulle_lobpcg_choose(
+    const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes);
 
 /*
  * The largest singular values of a sparse S, m x n, with their vectors: S = U diag(sigma) V^T. S is A; or its columns
@@ -226,6 +243,10 @@ typedef struct tulle_svd tulle_svd;
 TULLE_API tulle_status tulle_svd_new(const tulle_mat *A, const tulle_svd_options *options, tulle_svd **plan);
 TULLE_API tulle_status tulle_svd_of_rows(tulle_rows *rows, const tulle_svd_options *options, tulle_svd **plan);
 TULLE_API void tulle_svd_free(tulle_svd *plan); /* collective; NULL is allowed, on all PEs */
+
+/* The same as tulle_spectrum_choose, of a plan for m x n in memory. */
+TULLE_API tulle_status tulle_svd_choose(
+    const tulle_svd_options *options, tulle_gidx m, tulle_gidx n, tulle_spectrum_sizes *sizes);
 
 /* Not collective: bytes of memory on one of `pes` PEs, beside A in memory, for m x n. 0 for invalid arguments. */
 TULLE_API size_t tulle_svd_memory(

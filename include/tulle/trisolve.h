@@ -167,8 +167,7 @@ TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
 /*
  * Collective: verifies X independently of its method. *error is the largest over all rows and
  * columns of |b - op(T) x| / (gamma (|op(T)| |x| + |b|)), gamma the rounding bound of a row's sum;
- * TULLE_ERR_CHECK, with the row, if it exceeds 1. Rows where B or X is not finite are skipped,
- * unless X is finite nowhere.
+ * TULLE_ERR_CHECK, with the row, if it exceeds 1 or is not finite, as where B or X is not.
  */
 TULLE_API tulle_status tulle_trisolve_check(
     const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *B, const tulle_mat *X, double *error);

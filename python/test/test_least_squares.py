@@ -181,3 +181,59 @@ def test_minres():
     assert tulle.minres(L, b - b.mean())[1] == 0
     with pytest.raises(tulle.UnsupportedError, match="shift"):
         tulle.minres(A, b, shift=1.0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_limits_below_rounding(seed):
+    """With limits of 0 on drawn matrices of any rank x is the shortest solution, and figures are those of x."""
+    draw = np.random.default_rng(seed)
+    m, n = draw.integers(1, 40, 2)
+    rank = int(draw.integers(1, min(m, n) + 1))
+    A = draw.standard_normal((m, rank)) @ draw.standard_normal((rank, n))
+    if seed % 3 == 0:
+        A[:, draw.random(n) < 0.4] = 0
+    b = (draw.standard_normal(m), A @ draw.standard_normal(n))[seed % 2]
+    best, cond = np.linalg.pinv(A, 1e-10) @ b, np.linalg.cond(A[:, A.any(0)], 2) if rank == min(m, n) else 1e5
+    size = np.linalg.norm(b) + np.linalg.norm(A) * np.linalg.norm(best)
+    for ours, _ in BOTH:
+        got = ours(sp.csr_matrix(A), b, atol=0, btol=0)
+        r = np.linalg.norm(b - A @ got[0])
+        assert got[1] in (0, 1, 2, 4, 5, 6) and got[2] < 500
+        assert np.linalg.norm(got[0]) <= 1.01 * np.linalg.norm(best) + 1e-12 * min(cond, 1e5) ** 2 * size
+        assert r <= np.linalg.norm(b - A @ best) + 1e-9 * size
+        assert abs(got[3] - r) <= 1e-12 * size
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("columns", [0, 3])
+@pytest.mark.parametrize("name", ["lsqr", "lsmr", "cg", "gmres", "minres", "block_cg"])
+def test_not_finite_by_name(name, columns, bad):
+    n, draw, solve = 12, np.random.default_rng(0), getattr(tulle, name)
+    A = (tall(n, n) + tall(n, n).T + 20 * sp.eye(n)).tocsr()
+    shape = (n, columns) if columns else n
+    b, x0 = draw.standard_normal(shape), draw.standard_normal(shape)
+
+    def spoilt(x):
+        x = x.copy()
+        x[(5, 1) if x.ndim == 2 else 5] = bad
+        return x
+
+    with pytest.raises(ValueError, match=f"b is not finite: column {1 if columns else 0}"):
+        solve(A, spoilt(b))
+    with pytest.raises(ValueError, match=f"x0 is not finite: column {1 if columns else 0}"):
+        solve(A, b, x0=spoilt(x0))
+    of_A = A.copy()
+    of_A.data[A.nnz // 2] = bad
+    for start in (None, x0):
+        with pytest.raises(ValueError, match="A, or what is applied with it, is not finite"):
+            solve(of_A, b, x0=start)
+
+
+def test_variances_have_the_shape_of_x():
+    A, B = tall(), np.random.default_rng(1).standard_normal((90, 3))
+    for calc_var in (False, True):
+        assert tulle.lsqr(A, B, calc_var=calc_var)[9].shape == (30, 3)
+        assert tulle.lsqr(A, B[:, 0], calc_var=calc_var)[9].shape == (30,)
+        assert tulle.lsqr(A, B[:, :1], calc_var=calc_var)[9].shape == (30, 1)
+    assert not tulle.lsqr(A, B)[9].any() and (tulle.lsqr(A, B, calc_var=True)[9] > 0).all()
+    assert tulle.lsqr(sp.csr_matrix((4, 3)), np.ones(4))[6] == 0

@@ -127,6 +127,19 @@ def _watch(callback, kind, b):
     return lambda column, iteration, residual, norm: iteration and callback(residual / norm if norm else 0.0)
 
 
+_NOT_FINITE = {"b-not-finite": "b", "x0-not-finite": "x0"}
+
+
+def refuse_not_finite(reports):
+    """An error that names the operand if one that is not finite has stopped a column: on all processes, or on none."""
+    for column, report in enumerate(reports):
+        if report["stop"] in _NOT_FINITE:
+            raise ValueError(f"{_NOT_FINITE[report['stop']]} is not finite: column {column} has nan or inf")
+        if report["stop"] == "not-finite":
+            raise ValueError(f"A, or what is applied with it, is not finite: column {column} has met nan, inf or a value "
+                             "whose square is inf")
+
+
 def _solve(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart=None):
     with home_of(A=A, M=M):
         return _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart)
@@ -170,6 +183,7 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
     history = {"history": reports[0].pop("history")} if reports else {}
     keep(method, {**worst, "columns": len(reports), "not_converged": len(failed), **history})
+    refuse_not_finite(reports)
     info = 0
     if failed:
         most = max(report["iterations"] for report in failed)
@@ -181,7 +195,8 @@ def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=Non
     """Solves A x = b by conjugate gradients; A is symmetric positive definite. Returns (x, info).
 
     Until ||b - A x|| <= max(rtol ||b||, atol). info: 0, maxiter if that was reached, or -1 if the
-    method broke down; report()["stop"] names the cause, and "history" has the residuals.
+    method broke down; report()["stop"] names the cause, and "history" has the residuals. A, b and x0
+    must be finite: ValueError names the one that is not.
 
     A: sparse, dense, a Stream, or an operator with matvec, as scipy's LinearOperator. b may have
     several columns, which are solved one after the other. M approximates the inverse of A: a

@@ -7,13 +7,13 @@ import numpy as np
 from . import _core
 from ._arrays import describe, like
 from ._errors import UnsupportedError
-from ._krylov import Step, _fixed
+from ._krylov import Step, _fixed, refuse_not_finite
 from ._products import matmul
 from ._report import keep
 from ._team import alone, current, home_of
 from ._values import at_least_0, common_type, path_of, real, whole
 
-_CODES = {"converged": 1, "least-squares": 2, "condition-limit": 3, "max-iterations": 7}  # scipy's istop; else 6
+_CODES = {"converged": 1, "least-squares": 2, "condition-limit": 3, "max-iterations": 7}  # scipy's istop; else 4 to 6
 
 
 def _operand(name, A, b):
@@ -53,9 +53,9 @@ def _log(name, shape, callback):
     return watch
 
 
-def _print_results(reports):
+def _print_results(reports, dtype):
     for column, r in enumerate(reports):
-        print(f"column {column}: {r['stop']} (istop {_code(r)}) after {r['iterations']} iterations: "
+        print(f"column {column}: {r['stop']} (istop {_code(r, dtype)}) after {r['iterations']} iterations: "
               f"||r|| {r['true_residual']:.3e}, ||A^T r|| {r['gradient']:.3e}, ||A|| {r['operator_norm']:.3e}, "
               f"condition {r['condition']:.3e}, ||x|| {r['solution']:.3e}", flush=True)
 
@@ -98,12 +98,13 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, show, variances, x0, cal
             for report, column in zip(reports, x.T):
                 report["solution"] = float(np.linalg.norm(column.astype(np.float64)))
     if show:
-        _print_results(reports)
+        _print_results(reports, dtype)
+    refuse_not_finite(reports)
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
     history = {"history": reports[0].pop("history")} if reports else {}
     keep(name, {**worst, "columns": len(reports), "not_converged": len(failed), **history})
-    return x, var, reports, vector
+    return x, np.zeros_like(x) if var is None else var, [{**r, "istop": _code(r, dtype)} for r in reports], vector
 
 
 def _results(reports, vector, figures):
@@ -112,10 +113,16 @@ def _results(reports, vector, figures):
     return tuple(column[0] if vector else np.array(column) for column in columns)
 
 
-def _code(report):
+def _code(report, dtype):
     """scipy's istop; 0 where there is nothing to do: b is 0, or A^T b, or x0 solves it."""
-    done = report["norm"] == 0 or (report["converged"] and report["iterations"] == 0)
-    return 0 if done else _CODES.get(report["stop"], 6)
+    r, roundings = report["true_residual"], 10 * np.finfo(dtype).eps
+    if report["norm"] == 0 or (report["converged"] and report["iterations"] == 0):
+        return 0
+    if report["stop"] != "stagnated":
+        return _CODES.get(report["stop"], 6)
+    if r <= roundings * (report["norm"] + report["operator_norm"] * report["solution"]):
+        return 4
+    return 5 if report["gradient"] <= roundings * report["operator_norm"] * r else 6
 
 
 def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=False, calc_var=False, x0=None, *,
@@ -123,26 +130,23 @@ def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSQR, as scipy's lsqr: a tuple of ten.
 
     (x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var): istop is 1 where ||r|| <= btol ||b||, 2 where
-    ||A^T r|| <= atol ||A|| ||r||, 3 where acond > conlim (0 or None: no limit), 7 after iter_lim iterations (10000), 6
-    where rounding prevents both, 0 where 0 or x0 solves it at once. xnorm is ||x||, also with x0. atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names
-    the cause.
+    ||A^T r|| <= atol ||A|| ||r||, 3 where acond > conlim (0 or None: no limit), 7 after iter_lim iterations (10000), 0
+    where 0 or x0 solves it at once. Where rounding prevents 1 and 2 it is 4 or 5 if r or A^T r is as small as ten
+    roundings, else 6. xnorm is ||x||, also with x0. atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names
+    the cause. A, b and x0 must be finite: ValueError names the one that is not.
 
     A: a sparse matrix of any shape, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once an iteration and
     is never in memory as a whole. b may have several columns, which share these reads; figures are arrays then. With
-    damp and x0, ||x - x0|| is damped. callback receives a Step after each iteration; show prints them. calc_var: var
-    estimates the diagonal of (A^T A + damp^2 I)^-1, from below, of the shape of x; else it is zeros. anorm is at most
-    ||A||, acond scipy's estimate.
+    damp and x0, ||x - x0|| is damped. callback receives a Step after each iteration; show prints them. var, of the shape
+    of x, is zeros, or with calc_var estimates the diagonal of (A^T A + damp^2 I)^-1 from below, a column for each one
+    of b. anorm is at most ||A||, acond scipy's estimate, 0 without a step, as where A is 0.
     """
     x, var, reports, vector = _fit("lsqr", A, b, damp, atol, btol, conlim, iter_lim, bool(show), bool(calc_var), x0,
                                    callback)
-    if var is None:
-        var = np.zeros(len(x))
-    elif vector:
-        var = var[:, 0]
     figures = _results(reports, vector, (
-        _code, lambda r: r["iterations"], lambda r: r["plain_residual"], lambda r: r["true_residual"],
+        lambda r: r["istop"], lambda r: r["iterations"], lambda r: r["plain_residual"], lambda r: r["true_residual"],
         lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["gradient"], lambda r: r["solution"]))
-    return like(x[:, 0] if vector else x, b), *figures, var
+    return like(x[:, 0] if vector else x, b), *figures, var[:, 0] if vector else var
 
 
 def lsmr(A, b, damp=0.0, atol=None, btol=None, conlim=None, maxiter=None, show=False, x0=None, *, callback=None):
@@ -153,6 +157,6 @@ def lsmr(A, b, damp=0.0, atol=None, btol=None, conlim=None, maxiter=None, show=F
     """
     x, _, reports, vector = _fit("lsmr", A, b, damp, atol, btol, conlim, maxiter, bool(show), False, x0, callback)
     figures = _results(reports, vector, (
-        _code, lambda r: r["iterations"], lambda r: r["true_residual"], lambda r: r["gradient"],
+        lambda r: r["istop"], lambda r: r["iterations"], lambda r: r["true_residual"], lambda r: r["gradient"],
         lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["solution"]))
     return like(x[:, 0] if vector else x, b), *figures

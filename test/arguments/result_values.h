@@ -34,6 +34,7 @@
 #define GOOD_tulle_spectrum_end_p(n, name) ZEROS(n)
 #define GOOD_tulle_spectrum_pp(n, name) ZEROS(n)
 #define GOOD_tulle_spectrum_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_spectrum_sizes_p(n, name) ZEROS(n)
 #define GOOD_tulle_svd_pp(n, name) ZEROS(n)
 #define GOOD_tulle_svd_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))

@@ -69,7 +69,8 @@ static const struct subject {
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
      "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
-    {"tulle_spectrum_new tulle_spectrum_filter_degree tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA", "LA"}, NULL, 0},
+    {"tulle_spectrum_new tulle_spectrum_filter_degree tulle_spectrum_execute tulle_spectrum_free", eigenpairs,
+        {"LM", "SA", "LA"}, NULL, 0},
     {"tulle_lobpcg", preconditioned_pairs, {"jacobi", "none"}, NULL, 0},
     {"tulle_spectrum_of_mat", pencil_pairs, {"nearest", "ends"}, "SuiteSparse: yes", 0},
     {"tulle_svd_new tulle_svd_of_rows tulle_svd_execute tulle_svd_free", triplets, {"memory", "r.bsp.h5"}, NULL, 0},
@@ -135,7 +136,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_spectrum_end_name tulle_spectrum_end_parse tulle_spectrum_memory tulle_spectrum_count "
-    "tulle_spectrum_filter_pays tulle_spectrum_filter_passes "
+    "tulle_spectrum_filter_pays tulle_spectrum_filter_passes tulle_spectrum_choose tulle_lobpcg_choose "
+    "tulle_svd_choose "
     "tulle_least_squares_method_name tulle_least_squares_method_parse tulle_least_squares_memory "
     "tulle_svd_memory tulle_svd_count tulle_svd_means tulle_svd_deviations "
     "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "

@@ -150,7 +150,8 @@ static void judge(
         off = hypot(off, residual);
     }
     if (!isfinite(norm)) {
-        if (r->stop != TULLE_STOP_NOT_FINITE) snprintf(text, size, "b is not finite, and %s", tulle_stop_name(r->stop));
+        if (r->stop != TULLE_STOP_RHS_NOT_FINITE)
+            snprintf(text, size, "b is not finite, and %s", tulle_stop_name(r->stop));
         return;
     }
     if (!(fabs(r->true_residual - off) <= 1e-9 * norm)) /* also of steps that were rounding */

@@ -266,7 +266,7 @@ static tulle_status not_finite(struct fixture *f)
         TULLE_TRY(fill(f->B, holed_of, NULL));
         tulle_status met = tulle_krylov_solve(&f->op, NULL, f->B, f->X, &f->options, f->report);
         EXPECT(met == TULLE_ERR_CONVERGENCE && strstr(tulle_error_message(), "column 2, iteration 0: b is not finite"));
-        EXPECT(f->report[0].stop == TULLE_STOP_CONVERGED && f->report[1].stop == TULLE_STOP_NOT_FINITE &&
+        EXPECT(f->report[0].stop == TULLE_STOP_CONVERGED && f->report[1].stop == TULLE_STOP_RHS_NOT_FINITE &&
                f->report[2].stop == TULLE_STOP_CONVERGED);
         TULLE_TRY(collect(f->X, x));
         for (int i = 0; i < N; i++) EXPECT(isfinite(x[i * COLS]) && isfinite(x[i * COLS + 2]));

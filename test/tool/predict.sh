@@ -79,7 +79,7 @@ for task in 'pca -k 5' 'pca -k 5 --passes 2' 'svd -k 4 --passes 3'; do
     # shellcheck disable=SC2086
     passes=$("$tulle" "$verb" "$data/ash219.mtx.gz" $rest --json -q 2>/dev/null | sed -n 's/.*"passes":\([0-9]*\),.*/\1/p')
     # shellcheck disable=SC2086
-    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$passes," predict "$verb" "$data/ash219.mtx.gz" $rest --json --machine summit
+    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$((passes + 1))," predict "$verb" "$data/ash219.mtx.gz" $rest --json --machine summit
 done
 expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8 --machine summit
 # the method, the basis and, with the bounds, the degree of a run of -m auto
@@ -97,8 +97,20 @@ expect 0 "passes   about [0-9]* over A, of 4 directions, by a Chebyshev filter o
 expect 0 'passes   about [0-9]* to [0-9]* over A, .* of degree 3 to 60:' predict eig stencil2d:n=30 -k 30 -w SA --machine summit
 expect 2 'smallest (SA) or the largest (LA) pairs, not LM' predict eig stencil2d:n=30 --method chebyshev --machine summit
 expect 0 'memory   [0-9]* bytes a PE' predict lobpcg stencil2d:n=40 --pes 4 --machine summit
-expect 2 'eig needs a square matrix' predict eig "$data/ash219.mtx.gz" --machine summit
-expect 2 'passes is of svd and pca' predict eig stencil2d:n=4 --passes 2 --machine summit
-expect 2 'count 90 of a matrix of 219 x 85' predict svd "$data/ash219.mtx.gz" -k 90 --machine summit
+expect 2 'eigenpairs are those of a square matrix' predict eig "$data/ash219.mtx.gz" --machine summit
+expect 2 'predict eig does not read --passes' predict eig stencil2d:n=4 --passes 2 --machine summit
+expect 2 'count 90 is more than the 85 singular values of .*, 219 x 85' predict svd "$data/ash219.mtx.gz" -k 90 --machine summit
 expect 2 'predict svd needs a matrix' predict svd
+for option in '--which LA' '--method lanczos' '--degree 3' --bounds '--cols 4' '--lookahead 2'; do
+    # shellcheck disable=SC2086
+    expect 2 "predict svd does not read ${option%% *}" predict svd stencil2d:n=4 $option
+done
+expect 2 'predict eig does not read --grid' predict eig stencil2d:n=4 --grid 1x1
+expect 2 'predict lobpcg does not read --bounds' predict lobpcg stencil2d:n=4 --bounds
+expect 2 '^.*not LM' predict lobpcg stencil2d:n=4 -w LM
+expect 2 'a block of 64 directions' predict lobpcg stencil2d:n=20 -k 65
+expect 2 'degree is read by --method chebyshev only' predict eig stencil2d:n=20 --method lanczos --degree 4
+expect 3 'eig needs at least .*, not 10M' predict eig stencil2d:n=40 --memory 10M
+expect 0 '1 x 17' predict svd er:m=1,n=17,degree=3 -k 1 --machine summit
+expect 0 'degree 40 or less' predict eig stencil2d:n=30 -k 30 -w SA --degree 40 --machine summit
 report_end

@@ -16,6 +16,7 @@ base() {
     gemm) echo "gemm --size 12 --pes 2 --tiles 2" ;;
     trisolve) echo "trisolve s.mtx --from tril --pes 2" ;;
     solve) echo "solve s.mtx --rhs random:2" ;;
+    eig) echo "eig s.mtx -k 2 -w SA" ;;
     matfun) echo "matfun sign:mu=1 s.mtx --blocks 1" ;;
     density) echo "density s.mtx --blocks 1 --mu 1" ;;
     esac
@@ -50,14 +51,16 @@ sample() {
     solve.device) echo limit+cpu ;; # cpu is what it has without
     *.device) echo cpu ;;
     *.order) echo 3 ;;
+    eig.degree) echo 4 ;;
     *.kT) echo 0.1 ;;
     *.precision) echo mixed ;;
     *) echo "" ;;
     esac
 }
 words() { # all words of an option that chooses, from what it says to one that it does not know
-    case $2 in
-    from) echo "triangle tril triu ilu0 ic0 lu cholesky" ;;
+    case $1.$2 in
+    eig.method) echo "auto lanczos chebyshev lobpcg" ;;
+    *.from) echo "triangle tril triu ilu0 ic0 lu cholesky" ;;
     *) "$tulle" $(base "$1") --"$2" none-such 2>&1 | sed 's/.*there are //; s/,/ /g; s/ and / /' ;;
     esac
 }
@@ -66,7 +69,7 @@ extra() { # what a reader of an option wants beside it
 }
 
 rows=0
-for verb in spmm spgemm gemm trisolve solve matfun density; do
+for verb in spmm spgemm gemm trisolve solve eig matfun density; do
     "$tulle" $verb --help | sed -n '/^Read by some only:/,/^$/p' | sed ':a;N;$!ba;s/,\n *\([a-z]\)/,\1/g' |
         sed -n 's/; .*//; s/^  --//p' >"rows.$verb"
     while read -r option rest; do
@@ -117,6 +120,7 @@ auto stationary-c alg gemm --size 12 --tiles 2 --pes 4 --device cpu --chunk 1
 auto stationary-c alg gemm --size 64 --pes 4 --machine summit --comm net:latency=5ms,bw=1M+threads --device cpu --chunk 1
 auto $asynchronous alg gemm --size 64 --pes 4 --no-offset
 auto $asynchronous alg spmm a.mtx --pes 4 --transfers rows
+auto chebyshev method eig s.mtx -k 2 -w SA --degree 3
 auto chunked method trisolve s.mtx --from tril --chunk 2
 auto push method trisolve s.mtx --from tril --pes 2 --tasks 2
 auto submatrix method matfun sign:mu=1 s.mtx --blocks 1 --method auto --combine none

@@ -174,9 +174,12 @@ static void run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, &copy);
     ok(status == TULLE_OK, "%s %s%s%s %s n %d cols %d tiles %dx%d b %d x %d%s%s%s chunk %d: %s",
         tulle_trisolve_method_name(c->method), c->t.upper ? "upper" : "lower", c->op == TULLE_OP_T ? "^T" : "",
-        c->t.unit ? " unit" : "", structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols,
-        c->tiles_b, c->tiles_x, c->col_major ? " col-major" : "", c->in_place ? " in place" : "",
-        c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
+        c->t.unit == 2 ? " unit, some stored"
+        : c->t.unit    ? " unit"
+                       : "",
+        structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols, c->tiles_b, c->tiles_x,
+        c->col_major ? " col-major" : "", c->in_place ? " in place" : "", c->type == TULLE_F32 ? " f32" : "",
+        (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
 /* Some of the structures and numbers of columns; PEs of an emulated device spend their time with waiting. */
@@ -200,7 +203,7 @@ static void run_together_cases(tulle_team *team, tulle_trisolve_method method, c
             c.t.structure = structures[s];
             c.t.upper = shape & 1;
             c.op = shape >> 1 ? TULLE_OP_T : TULLE_OP_N;
-            c.t.unit = shape == s;
+            c.t.unit = shape == s ? 1 + s % 2 : 0;
             c.type = shape == 2 ? TULLE_F32 : TULLE_F64;
             c.tiles = 1 + shape;
             c.update = shape % 2;
@@ -235,7 +238,7 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
             c.t.structure = (enum structure)s;
             c.t.upper = shape & 1;
             c.op = shape & 2 ? TULLE_OP_T : TULLE_OP_N;
-            c.t.unit = shape >> 2;
+            c.t.unit = (shape >> 2) * (1 + shape % 2);
             c.tiles = 1 + shape % 3;
             c.type = shape % 3 == 1 ? TULLE_F32 : TULLE_F64;
             c.update = shape % 2;
@@ -257,7 +260,8 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
     c = base, c.in_place = 1, c.tiles_x = 2, c.cols = 2, run(team, &c);
     c = base, c.solves = 1, run(team, &c);
     c = base, c.solves = 2, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
-    c = base, c.solves = 1, c.t.unit = 1, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
+    for (int unit = 1; unit < 3; unit++)
+        c = base, c.solves = 1, c.t.unit = unit, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
     for (int upper = 0; upper < 2 && method == TULLE_TRISOLVE_SERIAL && !device; upper++) /* in parts of much work */
         c = base, c.cols = 512, c.t.n = 300, c.t.structure = FULL, c.t.upper = upper, run(team, &c);
     for (int fanout = 1; fanout < 4 && method == TULLE_TRISOLVE_PUSH; fanout++) {

@@ -2,6 +2,7 @@
 #include "predict/predict_spectrum.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tulle/spectrum.h>
@@ -9,27 +10,31 @@
 #include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "solves/eig_method.h"
+#include "solves/spectrum_choice.h"
 #include "verb.h"
 
 enum { EIG, LOBPCG, SVD, PCA, WORDS };
 static const char *const words[WORDS] = {"eig", "lobpcg", "svd", "pca"};
 
+static const struct verb *const verbs[WORDS] = {&verb_eig, &verb_eig, &verb_svd, &verb_pca};
+
 struct forecast {
-    int word, pes, threads, count, block;
-    tulle_gidx m, n; /* n: of the vectors that are iterated */
+    int word, pes, threads;
+    tulle_spectrum_sizes sizes;
+    tulle_gidx m, n, iterated; /* of A; rows of the vectors that are iterated */
     double nnz;
     tulle_type type;
     tulle_spectrum_options spectrum;
     tulle_svd_options svd;
     const char *operand;
     tulle_read_options reading;
-    int degree;            /* of a filter; 0: unknown */
-    int64_t least, most;   /* passes over A */
-    int64_t about;         /* a filter's, as they usually are; 0: unknown */
-    double memory, matrix; /* bytes of a PE beside A; of A */
-    double bytes, seconds; /* of a pass: read by all PEs; by the roofline of one */
-    double vectors;        /* seconds of orthogonalising a block, with its part of restarts; 0: not counted */
+    int degree;              /* of a filter; 0: unknown, or none */
+    int plain;               /* A's bounds leave no filter */
+    int64_t least, most;     /* bounds of the passes over A */
+    int64_t usual[2], about; /* a filter's, as they usually are, of its least and its highest degree; 0: unknown */
+    double memory, matrix;   /* bytes of a PE beside A; of A */
+    double bytes, seconds;   /* of a pass: read by all PEs; by the roofline of one */
+    double vectors;          /* seconds of orthogonalising a block, with its part of restarts; 0: not counted */
     tulle_machine machine;
 };
 
@@ -40,28 +45,87 @@ int predict_spectrum_word(const char *word)
     return 0;
 }
 
-static tulle_gidx least_of(tulle_gidx x, tulle_gidx y)
+/* ---- options ---- */
+
+/* True for options that all of these words read, beside those of their own verb. */
+static int is_common(const struct option *option)
 {
-    return x < y ? x : y;
+    static const char *const names[] = {"machine", "pes", "threads", "type", "memory", "json", "quiet", "help"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(option->name, names[i]) == 0) return 1;
+    return option->group == GROUP_READING;
 }
 
-/* Directions of a pass, as the methods choose them. */
-static int choose_block(const struct forecast *f, int asked, int passes)
+/* True for options of a word that are predicted. */
+static int is_read(const struct verb *verb, const char *name)
 {
-    enum { BLOCK = 4, BESIDE = 10, MOST = 64 };
-    const int more = f->count / 4 > 2 ? f->count / 4 : 2;
-    int block = asked ? asked : passes ? f->count + BESIDE : f->word == LOBPCG ? f->count + more : BLOCK;
-    if (block > MOST) block = MOST;
-    return (int)least_of(block, f->n > 0 ? f->n : 1);
+    static const char *const names[] = {"count", "passes", "block", "basis", "which", "method", "degree"};
+    if (strcmp(name, "bounds") == 0) return verb == &verb_eig;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const struct option *o = verb->options; strcmp(name, names[i]) == 0 && o->name; o++)
+            if (strcmp(o->name, name) == 0) return 1;
+    return 0;
 }
 
-/* One pass for residuals, and U, of all; one more for the means of components. */
-static void count_passes(struct forecast *f, int passes)
+/* Refuses options that the word's verb has not, or whose effect is not predicted. */
+static tulle_status check_options(const struct options *o, int word)
 {
-    enum { PASSES = 1000 };
-    const int64_t others = 1 + (f->word == PCA), fewest = (f->count + f->block - 1) / f->block;
-    f->least = (passes ? passes : fewest) + others;
-    f->most = passes ? f->least : PASSES + others;
+    for (int i = 0; i < o->count; i++) {
+        const struct option *option = &o->table[i];
+        const char *name = option->name;
+        if (!o->value[i].given || is_common(option)) continue;
+        const int of_eig = strcmp(name, "method") == 0 || strcmp(name, "degree") == 0 || strcmp(name, "bounds") == 0;
+        if (!is_read(verbs[word], name) || (word == LOBPCG && of_eig))
+            return tulle_fail(TULLE_ERR_ARG, "predict %s does not read --%s", words[word], name);
+    }
+    return TULLE_OK;
+}
+
+/* ---- passes ---- */
+
+static int64_t parts_of(int64_t count, int64_t width)
+{
+    return width > 0 ? (count + width - 1) / width : 0;
+}
+
+/* Passes for residuals, and U, of all. */
+static int64_t passes_of_all(const struct forecast *f)
+{
+    enum { MOST = 64 };
+    return f->sizes.count > MOST ? parts_of(f->sizes.count, MOST) : 1;
+}
+
+/* These, and one more for the means of components. */
+static int64_t last_passes(const struct forecast *f)
+{
+    return passes_of_all(f) + (f->word == PCA);
+}
+
+/* Singular values that are 0, or have not converged, have residuals by products of their own. */
+static int64_t passes_of_zeros(const struct forecast *f)
+{
+    return f->word >= SVD ? passes_of_all(f) : 0;
+}
+
+/* Bounds of the passes of a method that iterates; filtered: one that may have a filter of up to that degree. */
+static void bound_passes(struct forecast *f, int filtered)
+{
+    enum { PASSES = 1000, FILTERED = 10000 };
+    const int64_t fewest = parts_of(f->sizes.count, f->sizes.block), last = last_passes(f);
+    f->least = fewest + last;
+    f->most = PASSES + last + passes_of_zeros(f);
+    if (filtered) f->most = FILTERED + filtered + fewest + 2 * last + 1; /* and without it, if pairs are left */
+    if (f->word != LOBPCG) return;
+    f->least = 1;
+    f->most = 2 * PASSES + 2; /* steps, and products anew */
+}
+
+/* So many passes, or fewer that span all vectors. */
+static void fix_passes(struct forecast *f, int passes)
+{
+    const int64_t whole = parts_of(f->iterated, f->sizes.block), last = last_passes(f);
+    f->most = passes + last + passes_of_zeros(f);
+    f->least = (whole < passes ? whole : passes) + last;
 }
 
 /* Passes of a filter of that degree, or of the lowest and the highest that are chosen. */
@@ -69,9 +133,31 @@ static void count_filtered(struct forecast *f)
 {
     enum { LOWEST = 3, HIGHEST = 60 };
     const tulle_spectrum_options *s = &f->spectrum;
-    f->least = tulle_spectrum_filter_passes(s, f->n, f->degree ? f->degree : LOWEST);
-    f->most = tulle_spectrum_filter_passes(s, f->n, f->degree ? f->degree : HIGHEST);
-    f->about = f->degree ? f->least : 0;
+    const int most = f->degree   ? f->degree
+                     : s->degree ? s->degree
+                                 : HIGHEST,
+              least = f->degree || most < LOWEST ? most : LOWEST;
+    f->usual[0] = tulle_spectrum_filter_passes(s, f->n, least);
+    f->usual[1] = tulle_spectrum_filter_passes(s, f->n, most);
+    f->about = f->degree ? f->usual[0] : 0;
+    bound_passes(f, most);
+}
+
+/* ---- bounds of the spectrum ---- */
+
+/* A few passes of the method, which refuses a matrix that is not symmetric. */
+static tulle_status look_at(const tulle_operator *A, const tulle_spectrum_options *options)
+{
+    enum { PASSES = 3 };
+    tulle_spectrum_options some = *options;
+    tulle_spectrum *plan = NULL;
+    some.max_passes = PASSES;
+    double *value = calloc((size_t)some.count + 1, sizeof *value);
+    tulle_status status = value ? tulle_spectrum_new(A, &some, &plan) : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, NULL, NULL);
+    tulle_spectrum_free(plan);
+    free(value);
+    return status == TULLE_ERR_CONVERGENCE ? TULLE_OK : status;
 }
 
 /* The degree by the passes that find the bounds of A's spectrum. */
@@ -84,6 +170,7 @@ static tulle_status find_degree(tulle_comm *comm, void *arg)
     tulle_spectrum *plan = NULL;
     tulle_status status = tulle_mat_load(comm, f->operand, NULL, TULLE_CSR, &f->reading, warnings, &A);
     if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
+    if (status == TULLE_OK && !f->spectrum.chebyshev) status = look_at(&op, &f->spectrum);
     if (status == TULLE_OK) status = tulle_spectrum_new(&op, &f->spectrum, &plan);
     if (status == TULLE_OK) status = tulle_spectrum_filter_degree(plan, &f->degree);
     if (status != TULLE_OK) return status; /* the team frees the rest */
@@ -100,56 +187,39 @@ static tulle_status read_bounds(struct forecast *f, const struct options *o)
     tulle_status status = tulle_team_new("threads", 1, &chosen, &team);
     if (status == TULLE_OK) status = run_team(o, team, find_degree, f);
     tulle_team_free(team);
-    if (status == TULLE_OK && !f->degree) f->spectrum.chebyshev = false;
     return status;
 }
 
-/* The method of `tulle eig`, its basis and passes. */
+/* ---- methods ---- */
+
 static tulle_status choose_eig(struct forecast *f, const struct options *o, const tulle_operand_shape *shape)
 {
-    enum { LEAST = 20 };
     tulle_spectrum_options *s = &f->spectrum;
-    tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", "LM"), &s->end);
+    const int lobpcg = f->word == LOBPCG, judged = options_flag(o, "memory");
+    tulle_status status = eig_options(o, lobpcg, s);
+    if (status == TULLE_OK) status = eig_choose(o, f->operand, shape, 0, lobpcg, s, &f->sizes);
+    if (status == TULLE_OK && judged) status = eig_needs(o, shape, f->type, s, 0, NULL);
+    f->iterated = f->n;
+    if (status == TULLE_OK && options_flag(o, "bounds")) status = read_bounds(f, o);
     if (status != TULLE_OK) return status;
-    choose_filter(o, shape, 0, s);
-    if (s->chebyshev && s->end != TULLE_SPECTRUM_SMALLEST && s->end != TULLE_SPECTRUM_LARGEST)
-        return tulle_fail(TULLE_ERR_ARG,
-            "a Chebyshev filter is for the smallest (SA) or the largest (LA) pairs, not %s",
-            tulle_spectrum_end_name(s->end));
-    if (!s->basis) s->basis = (int)least_of(f->count + (f->count > LEAST ? f->count : LEAST) + 4 * f->block, f->n);
-    f->degree = s->degree;
-    if (s->chebyshev && !f->degree && options_flag(o, "bounds")) status = read_bounds(f, o);
-    if (s->chebyshev) count_filtered(f);
-    return status;
+    f->memory = eig_memory(s, f->n, f->type, f->pes);
+    f->plain = !s->chebyshev || (options_flag(o, "bounds") && !f->degree);
+    f->plain ? bound_passes(f, s->chebyshev) : count_filtered(f);
+    return TULLE_OK;
 }
 
-static tulle_status choose(struct forecast *f, const struct options *o, const tulle_operand_shape *shape)
+static tulle_status choose_svd(struct forecast *f, const struct options *o, const tulle_operand_shape *shape)
 {
-    enum { PASSES = 4, COUNT = 6 };
-    const int asked = (int)options_int(o, "block", 0), basis = (int)options_int(o, "basis", 0);
-    const tulle_gidx most = f->word <= LOBPCG ? f->n : least_of(f->m, f->n);
-    const int passes = (int)options_int(o, "passes", f->word == PCA ? PASSES : 0);
-    f->count = (int)options_int(o, "count", 0);
-    if (!f->count) f->count = (int)least_of(COUNT, most);
-    if (f->count > most || f->count < 1)
-        return tulle_fail(TULLE_ERR_ARG, "--count %d of a matrix of %" PRId64 " x %" PRId64, f->count, f->m, f->n);
-    if (passes && f->word <= LOBPCG)
-        return tulle_fail(
-            TULLE_ERR_ARG, "--passes is of svd and pca: %s ends when its pairs have converged", words[f->word]);
-    if (f->word <= LOBPCG && f->m != f->n)
-        return tulle_fail(
-            TULLE_ERR_ARG, "%s needs a square matrix, not %" PRId64 " x %" PRId64, words[f->word], f->m, f->n);
-    if (f->word == SVD && f->m < f->n) { /* A^T takes the place of A */
-        const tulle_gidx m = f->m;
-        f->m = f->n, f->n = m;
-    }
-    f->block = choose_block(f, asked, passes);
-    f->spectrum = (tulle_spectrum_options){.count = f->count, .block = f->block, .basis = basis, .seed = 1};
-    if (f->word == LOBPCG) f->spectrum.basis = 3 * f->block;
-    f->svd = (tulle_svd_options){
-        .count = f->count, .block = f->block, .basis = basis, .passes = passes, .centre = f->word == PCA};
-    count_passes(f, passes);
-    return f->word == EIG ? choose_eig(f, o, shape) : TULLE_OK;
+    tulle_svd_options *s = &f->svd;
+    tulle_status status = svd_options(o, f->word == PCA, s);
+    if (status == TULLE_OK) status = svd_choose(o, f->operand, shape, s, &f->sizes);
+    if (status == TULLE_OK && options_flag(o, "memory"))
+        status = svd_needs(o, words[f->word], shape, f->type, s, 0, 0, 0);
+    if (status != TULLE_OK) return status;
+    f->iterated = svd_turned(s, shape, 0) ? f->m : f->n;
+    f->memory = svd_memory(s, shape, f->type, f->pes, 0);
+    s->passes ? fix_passes(f, s->passes) : bound_passes(f, 0);
+    return TULLE_OK;
 }
 
 /*
@@ -158,34 +228,33 @@ static tulle_status choose(struct forecast *f, const struct options *o, const tu
  */
 static double seconds_of_block(const struct forecast *f)
 {
-    const double rows = (double)f->m / f->pes, basis = f->spectrum.basis, held = .75 * basis,
-                 freed = (basis - f->count) / 2, kept = basis - freed;
-    const tulle_roofline project = tulle_roofline_gemm(&f->machine, f->threads, f->type, held, rows, f->block),
+    const double rows = (double)f->m / f->pes, basis = f->sizes.basis, held = .75 * basis,
+                 freed = (basis - f->sizes.count) / 2, kept = basis - freed;
+    const tulle_roofline project = tulle_roofline_gemm(&f->machine, f->threads, f->type, held, rows, f->sizes.block),
                          rotate = tulle_roofline_gemm(&f->machine, f->threads, f->type, rows, basis, kept);
     if (!(project.rate > 0 && rotate.rate > 0)) return 0;
-    const double restart = freed > 0 ? 2 * rows * basis * kept / rotate.rate * f->block / freed : 0;
-    return 8 * held * rows * f->block / project.rate + restart;
+    const double restart = freed > 0 ? 2 * rows * basis * kept / rotate.rate * f->sizes.block / freed : 0;
+    return 8 * held * rows * f->sizes.block / project.rate + restart;
 }
 
 /* Seconds of so many passes. */
 static double seconds_of(const struct forecast *f, int64_t passes)
 {
-    const int degree = !f->spectrum.chebyshev ? 1 : f->degree ? f->degree : passes == f->least ? 3 : 60;
+    const int degree = f->plain ? 1 : f->degree ? f->degree : 3;
     return (double)passes * (f->seconds + f->vectors / degree);
 }
 
 /* A pass: products of A with a block, and with its transpose for singular values; each reads A once. */
 static void predict(struct forecast *f)
 {
-    const double value = (double)tulle_type_size(f->type), rows = (double)f->m / f->pes;
+    const double value = (double)tulle_type_size(f->type), of = (double)f->iterated,
+                 rows = ((double)f->m + (double)f->n - of) / f->pes;
     const tulle_roofline roof =
-        tulle_roofline_spmm(&f->machine, f->threads, f->type, rows, (double)f->n, f->nnz / f->pes, f->block);
+        tulle_roofline_spmm(&f->machine, f->threads, f->type, rows, of, f->nnz / f->pes, f->sizes.block);
     f->matrix = f->nnz * (value + 4) + 8 * ((double)f->m + 1);
     f->bytes = f->matrix;
-    f->seconds = roof.rate > 0 ? (f->word >= SVD ? 2 : 1) * 2 * f->nnz / f->pes * f->block / roof.rate : 0;
+    f->seconds = roof.rate > 0 ? (f->word >= SVD ? 2 : 1) * 2 * f->nnz / f->pes * f->sizes.block / roof.rate : 0;
     f->vectors = f->word == EIG ? seconds_of_block(f) : 0;
-    f->memory = f->word <= LOBPCG ? eig_memory(&f->spectrum, f->n, f->type, f->pes)
-                                  : (double)tulle_svd_memory(&f->svd, f->m, f->n, f->type, f->pes);
 }
 
 static void print_json(const struct forecast *f, const struct options *o)
@@ -198,62 +267,67 @@ static void print_json(const struct forecast *f, const struct options *o)
         ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64
         ",\"nnz\":%.0f,\"count\":%d,\"block\":%d,\"passes_least\":%" PRId64 ",\"passes_most\":%" PRId64
         ",\"matrix_bytes\":%.0f,\"pass_bytes\":%.0f,\"pass_seconds\":%.6g,\"memory\":%.0f",
-        f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->count, f->block, f->least, f->most,
-        f->matrix, f->bytes, f->seconds, f->memory);
+        f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->sizes.count, f->sizes.block, f->least,
+        f->most, f->matrix, f->bytes, f->seconds, f->memory);
     if (f->word == EIG)
         json_printf(stdout,
             ",\"method\":\"%s\",\"basis\":%d,\"degree\":%d,\"passes\":%" PRId64 ",\"block_seconds\":%.6g",
-            f->spectrum.chebyshev ? "chebyshev" : "lanczos", f->spectrum.basis, f->spectrum.chebyshev ? f->degree : 0,
+            f->spectrum.chebyshev ? "chebyshev" : "lanczos", f->sizes.basis, f->spectrum.chebyshev ? f->degree : 0,
             f->about, f->vectors);
     printf("}\n");
 }
 
 static void print_passes(const struct forecast *f)
 {
-    const char *directions = plural(f->block, "direction", "directions");
+    const char *directions = plural(f->sizes.block, "direction", "directions");
     if (f->about)
-        printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d\n", f->about, f->block,
-            directions, f->degree);
-    else if (f->spectrum.chebyshev)
+        printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d\n", f->about,
+            f->sizes.block, directions, f->degree);
+    else if (!f->plain && f->spectrum.degree)
+        printf("passes   about %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree %d or less:\n"
+               "         --bounds reads A to find the degree\n",
+            f->usual[1], f->sizes.block, directions, f->spectrum.degree);
+    else if (!f->plain)
         printf("passes   about %" PRId64 " to %" PRId64 " over A, of %d %s, by a Chebyshev filter of degree 3 to 60:\n"
                "         --bounds reads A to find the degree\n",
-            f->least, f->most, f->block, directions);
-    else if (f->least == f->most)
-        printf("passes   %" PRId64 " over A, of %d %s\n", f->least, f->block, directions);
+            f->usual[0], f->usual[1], f->sizes.block, directions);
+    else if (f->svd.passes)
+        printf("passes   %" PRId64 " over A, of %d %s, or %" PRId64 " where a value is 0\n",
+            f->most - passes_of_zeros(f), f->sizes.block, directions, f->most);
     else
         printf("passes   at least %" PRId64 " over A, of %d %s, and at most %" PRId64
                ":\n         how many it takes to converge depends on its values\n",
-            f->least, f->block, directions, f->most);
+            f->least, f->sizes.block, directions, f->most);
 }
 
 static void print_text(const struct forecast *f, const struct options *o)
 {
     printf("%s %s: %" PRId64 " x %" PRId64 ", %.0f entries, %s, %d %s on %d %s\n", words[f->word], o->operand[1], f->m,
-        f->n, f->nnz, tulle_type_name(f->type), f->count,
-        f->word <= LOBPCG ? plural(f->count, "pair", "pairs") : plural(f->count, "value", "values"), f->pes,
+        f->n, f->nnz, tulle_type_name(f->type), f->sizes.count,
+        f->word <= LOBPCG ? plural(f->sizes.count, "pair", "pairs") : plural(f->sizes.count, "value", "values"), f->pes,
         plural(f->pes, "PE", "PEs"));
     print_passes(f);
     printf("a pass   reads %.0f bytes, by all PEs together, in %.4g s at the machine's rates\n", f->bytes, f->seconds);
     if (f->word == EIG) printf("a block  takes %.4g s more to be orthogonalised and for restarts\n", f->vectors);
-    printf("time     %s %.4g s%s\n", f->about ? "about" : "at least", seconds_of(f, f->least),
-        f->word == EIG ? "" : " in products");
+    printf("time     %s %.4g s%s\n", f->about ? "about" : "at least",
+        seconds_of(f, f->usual[0] ? f->usual[0] : f->least), f->word == EIG ? "" : " in products");
     printf("memory   %.0f bytes a PE beside A, which has %.0f in memory\n", f->memory, f->matrix);
 }
 
 tulle_status predict_spectrum(const struct options *options)
 {
     const int cores = tulle_cores_free();
-    struct forecast f = {.operand = options->noperands > 1 ? options->operand[1] : NULL,
+    struct forecast f = {.plain = 1,
+        .operand = options->noperands > 1 ? options->operand[1] : NULL,
         .pes = (int)options_int(options, "pes", 1),
         .threads = (int)options_int(options, "threads", 1)};
     tulle_read_options reading;
     tulle_operand_shape shape;
     while (strcmp(options->operand[0], words[f.word]) != 0) f.word++;
     if (options->noperands < 2) return tulle_fail(TULLE_ERR_ARG, "predict %s needs a matrix", words[f.word]);
-    tulle_status status = reading_options(options, &reading);
+    tulle_status status = check_options(options, f.word);
+    if (status == TULLE_OK) status = reading_options(options, &reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[1], &reading, &shape);
-    if (status == TULLE_OK)
-        status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (status != TULLE_OK) return status;
     f.type = reading.type;
     f.m = shape.m;
@@ -262,12 +336,11 @@ tulle_status predict_spectrum(const struct options *options)
         return tulle_fail(TULLE_ERR_ARG, "%s does not say in its header how many entries it has", options->operand[1]);
     f.nnz = (double)shape.stored * (shape.symmetric ? 2 : 1);
     f.reading = reading;
-    status = choose(&f, options, &shape);
+    status = (f.word <= LOBPCG ? choose_eig : choose_svd)(&f, options, &shape);
+    if (status == TULLE_OK)
+        status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (status != TULLE_OK) return status;
     predict(&f);
-    if (f.memory == 0)
-        return tulle_fail(TULLE_ERR_ARG, "--count, --block and --basis do not go together: see `tulle %s --help`",
-            f.word == LOBPCG ? "eig" : words[f.word]);
     options_flag(options, "json") ? print_json(&f, options) : print_text(&f, options);
     return TULLE_OK;
 }

@@ -13,7 +13,7 @@
 #include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "solves/eig_method.h"
+#include "solves/spectrum_choice.h"
 #include "verb.h"
 #include "verbs/block_sizes.h"
 #include "verbs/product_operands.h"

@@ -10,9 +10,8 @@
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
-#include "solves/eig_method.h"
+#include "solves/spectrum_choice.h"
 #include "verb.h"
-#include "verbs/streaming.h"
 
 struct pairs {
     const struct options *options;
@@ -249,25 +248,19 @@ static tulle_status read_method(struct pairs *p)
     const struct options *o = p->options;
     tulle_spectrum_options *s = &p->spectrum;
     tulle_status status = TULLE_OK;
-    p->lobpcg = strcmp(options_word(o, "method", "auto"), "lobpcg") == 0;
     status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &p->precond, &p->preconditioning);
     if (status == TULLE_OK && options_flag(o, "sigma"))
         status = tulle_parse_real(options_word(o, "sigma", ""), "--sigma", -1e300, 1e300, &s->sigma);
     s->nearest = options_flag(o, "sigma");
     if (status != TULLE_OK) return status;
-    if (p->lobpcg && (s->nearest || p->streamed || options_flag(o, "basis")))
-        return tulle_fail(TULLE_ERR_ARG, "--method lobpcg does not go with %s",
-            s->nearest    ? "--sigma"
-            : p->streamed ? "streams"
-                          : "--basis");
+    if (p->lobpcg && (s->nearest || p->streamed))
+        return tulle_fail(TULLE_ERR_ARG, "--method lobpcg does not go with %s", s->nearest ? "--sigma" : "streams");
     if (p->streamed && factorised(p))
         return tulle_fail(
             TULLE_ERR_ARG, "%s: a matrix that is streamed is not factorised", s->nearest ? "--sigma" : o->operand[1]);
     if (s->nearest && s->end != TULLE_SPECTRUM_MAGNITUDE)
         return tulle_fail(TULLE_ERR_ARG, "--sigma finds the values nearest to it: --which is LM then, not %s",
             tulle_spectrum_end_name(s->end));
-    if (p->lobpcg && s->end == TULLE_SPECTRUM_MAGNITUDE)
-        return tulle_fail(TULLE_ERR_ARG, "lobpcg finds the smallest (SA) or the largest (LA) pairs, not LM");
     if (!p->lobpcg && options_flag(o, "precond")) return tulle_fail(TULLE_ERR_ARG, "--precond is for --method lobpcg");
     return TULLE_OK;
 }
@@ -276,18 +269,14 @@ static tulle_status read_options(struct pairs *p)
 {
     const struct options *o = p->options;
     tulle_spectrum_options *s = &p->spectrum;
-    const int lobpcg = strcmp(options_word(o, "method", "auto"), "lobpcg") == 0;
-    tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", lobpcg ? "SA" : "LM"), &s->end);
+    p->lobpcg = strcmp(options_word(o, "method", "auto"), "lobpcg") == 0;
+    tulle_status status = eig_options(o, p->lobpcg, s);
     if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
     p->streamed = streaming_asked(o, &p->streaming);
     if (status == TULLE_OK && options_flag(o, "tol"))
         status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
     if (status == TULLE_OK) status = read_method(p);
-    s->count = (int)options_int(o, "count", 6);
-    s->block = (int)options_int(o, "block", lobpcg ? 0 : 4);
-    s->basis = (int)options_int(o, "basis", 0);
-    s->max_passes = options_int(o, "max-passes", lobpcg ? 1000 : 0);
-    s->seed = (uint64_t)options_int(o, "seed", 1);
+    s->max_passes = options_int(o, "max-passes", p->lobpcg ? 1000 : 0);
     if (line_wanted(o)) {
         s->watch = course;
         s->arg = p;
@@ -297,40 +286,16 @@ static tulle_status read_options(struct pairs *p)
 
 static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shape)
 {
-    if (shape->m != shape->n)
-        return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ": eigenpairs are those of a square matrix",
-            p->options->operand[0], shape->m, shape->n);
     tulle_operand_shape second;
-    tulle_status status = TULLE_OK;
-    if (p->options->noperands > 1) status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
-    if (status != TULLE_OK) return status;
-    if (p->options->noperands > 1 && (second.m != shape->m || second.n != shape->n))
+    tulle_spectrum_sizes sizes;
+    tulle_status status = eig_choose(
+        p->options, p->options->operand[0], shape, p->streamed || factorised(p), p->lobpcg, &p->spectrum, &sizes);
+    if (status != TULLE_OK || p->options->noperands < 2) return status;
+    status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
+    if (status == TULLE_OK && (second.m != shape->m || second.n != shape->n))
         return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", but %s %" PRId64 " x %" PRId64,
             p->options->operand[1], second.m, second.n, p->options->operand[0], shape->m, shape->n);
-    if (!options_flag(p->options, "count") && p->spectrum.count > shape->m) p->spectrum.count = (int)shape->m;
-    if (p->spectrum.count > shape->m)
-        return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
-            shape->m, plural(shape->m, "row", "rows"), p->options->operand[0]);
-    if (p->spectrum.block > shape->m) p->spectrum.block = (int)shape->m;
-    choose_filter(p->options, shape, p->streamed || factorised(p), &p->spectrum);
-    return TULLE_OK;
-}
-
-static tulle_status check_needs(const struct pairs *p, const tulle_operand_shape *shape)
-{
-    struct needs n;
-    const int from_file = p->streaming.from_file, whole = !from_file;
-    needs_begin(&n, p->options, p->reading.type);
-    const double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1);
-    if (whole) needs_matrix(&n, A);
-    if (whole) needs_reading(&n, A);
-    if (factorised(p)) needs_matrix(&n, 6 * A); /* H - sigma S and its copies, S and a factor without fill */
-    if (options_flag(p->options, "output")) needs_matrix(&n, p->spectrum.count * vector);
-    const double method = n.pes * eig_memory(&p->spectrum, shape->m, p->reading.type, n.pes);
-    const double product = p->streamed ? streaming_needs(&p->streaming, &n, A, rows) + (n.pes + 1) * vector
-                                       : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
-    needs_stage(&n, method + product);
-    return needs_check(&n, "eig");
+    return status;
 }
 
 static tulle_status run(const struct options *options)
@@ -345,7 +310,9 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &p->reading, &shape);
     if (status == TULLE_OK) status = check_shape(p, &shape);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
-    if (status == TULLE_OK) status = check_needs(p, &shape);
+    if (status == TULLE_OK)
+        status = eig_needs(
+            options, &shape, p->reading.type, &p->spectrum, factorised(p), p->streamed ? &p->streaming : NULL);
     p->count = p->spectrum.count;
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, p);

@@ -11,8 +11,8 @@
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
+#include "solves/spectrum_choice.h"
 #include "verb.h"
-#include "verbs/streaming.h"
 
 struct triplets {
     const struct options *options;
@@ -191,24 +191,12 @@ static void print_text(const struct triplets *t, const tulle_team *team, FILE *o
 
 static tulle_status read_options(struct triplets *t)
 {
-    enum { PASSES = 4 }; /* of principal components, unless a tolerance is asked for */
     const struct options *o = t->options;
     tulle_svd_options *s = &t->svd;
-    tulle_status status = TULLE_OK;
-    if (options_flag(o, "tol"))
+    tulle_status status = svd_options(o, t->components, s);
+    if (status == TULLE_OK && options_flag(o, "tol"))
         status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
-    if (status == TULLE_OK && options_flag(o, "tol") && options_flag(o, "passes"))
-        status = tulle_fail(TULLE_ERR_ARG, "--passes takes so many whatever the residuals are, and --tol as many as it "
-                                           "needs: give one of them");
-    s->centre = t->components;
-    s->scores = s->centre;
-    s->scale = s->centre && options_flag(o, "scale");
-    s->passes = (int)options_int(o, "passes", s->centre && !options_flag(o, "tol") ? PASSES : 0);
-    s->count = (int)options_int(o, "count", 6);
-    s->block = (int)options_int(o, "block", 0);
-    s->basis = (int)options_int(o, "basis", 0);
     s->max_passes = options_int(o, "max-passes", 0);
-    s->seed = (uint64_t)options_int(o, "seed", 1);
     t->from_file = strcmp(options_word(o, "source", "memory"), "file") == 0;
     t->left = options_word(o, s->centre ? "output" : "left", NULL);
     t->right = options_word(o, s->centre ? "components" : "right", NULL);
@@ -219,37 +207,11 @@ static tulle_status read_options(struct triplets *t)
     return status;
 }
 
-static tulle_status check_shape(struct triplets *t, const tulle_operand_shape *shape)
-{
-    const tulle_gidx most = shape->m < shape->n ? shape->m : shape->n;
-    if (!options_flag(t->options, "count") && t->svd.count > most) t->svd.count = (int)most;
-    if (t->svd.count <= most) return TULLE_OK;
-    return tulle_fail(TULLE_ERR_ARG,
-        "--count %d is more than the %" PRId64 " singular %s of %s, %" PRId64 " x %" PRId64, t->svd.count, most,
-        plural(most, "value", "values"), t->options->operand[0], shape->m, shape->n);
-}
-
-static tulle_status check_needs(const struct triplets *t, const tulle_operand_shape *shape)
-{
-    struct needs n;
-    needs_begin(&n, t->options, t->reading.type);
-    const double A = needs_bytes(&n, shape, 0), rows = (double)shape->m;
-    const int turned = !t->from_file && !t->svd.centre && shape->m < shape->n;
-    if (!t->from_file) needs_matrix(&n, A);
-    if (!t->from_file) needs_reading(&n, A);
-    if (turned) needs_matrix(&n, A);
-    if (t->left) needs_matrix(&n, needs_dense(&n, rows, t->svd.count));
-    if (t->right) needs_matrix(&n, needs_dense(&n, (double)shape->n, t->svd.count));
-    const size_t method = turned ? tulle_svd_memory(&t->svd, shape->n, shape->m, t->reading.type, n.pes)
-                                 : tulle_svd_memory(&t->svd, shape->m, shape->n, t->reading.type, n.pes);
-    needs_stage(&n, n.pes * (double)method + (t->from_file ? 8 * rows : 0));
-    return needs_check(&n, t->name);
-}
-
 static tulle_status run(const struct options *options, const char *name, bool components)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
+    tulle_spectrum_sizes sizes;
     struct triplets *t = calloc(1, sizeof *t);
     if (!t) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     t->options = options;
@@ -258,10 +220,12 @@ static tulle_status run(const struct options *options, const char *name, bool co
     tulle_status status = reading_options(options, &t->reading);
     if (status == TULLE_OK) status = read_options(t);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &t->reading, &shape);
-    if (status == TULLE_OK) status = check_shape(t, &shape);
+    if (status == TULLE_OK) status = svd_choose(options, options->operand[0], &shape, &t->svd, &sizes);
     if (status == TULLE_OK) status = try_outputs(options, t->left, TULLE_DENSE);
     if (status == TULLE_OK) status = try_outputs(options, t->right, TULLE_DENSE);
-    if (status == TULLE_OK) status = check_needs(t, &shape);
+    if (status == TULLE_OK)
+        status =
+            svd_needs(options, name, &shape, t->reading.type, &t->svd, t->from_file, t->left != NULL, t->right != NULL);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, t);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -338,8 +302,8 @@ static tulle_status run_pca(const struct options *options)
         .name = NULL                                                                                                   \
     }
 
-static const struct option svd_options[] = {OPTION_COUNT("number of singular values"), OPTION_TOL("1e-8; 1e-4 for f32"),
-    OPTION_PASSES("as many as it takes"),
+static const struct option options_of_svd[] = {OPTION_COUNT("number of singular values"),
+    OPTION_TOL("1e-8; 1e-4 for f32"), OPTION_PASSES("as many as it takes"),
     {.name = "left", .kind = KIND_WORD, .argument = "FILE", .text = "write the left vectors U, a column each"},
     {.name = "right", .kind = KIND_WORD, .argument = "FILE", .text = "write the right vectors V, a column each"},
     OPTIONS_OF_TRIPLETS};
@@ -356,14 +320,14 @@ const struct verb verb_svd = {
     .examples = "tulle svd ratings.mtx --count 20 --right factors.npy\n"
                 "tulle svd A.bsp.h5 -k 5 --source file --memory 1G\n"
                 "tulle svd A.mtx -k 50 --passes 6 --json",
-    .options = svd_options,
+    .options = options_of_svd,
     .least = 1,
     .most = 1,
     .inputs = 1,
     .run = run_svd,
 };
 
-static const struct option pca_options[] = {OPTION_COUNT("number of components"), OPTION_PASSES("4, without --tol"),
+static const struct option options_of_pca[] = {OPTION_COUNT("number of components"), OPTION_PASSES("4, without --tol"),
     OPTION_TOL("4 passes whatever the residuals are"),
     {.name = "scale", .kind = KIND_FLAG, .text = "divide columns by their standard deviations"},
     OPTION_OUTPUT("write the scores, the rows of A in terms of the components: a column each"),
@@ -381,7 +345,7 @@ const struct verb verb_pca = {
     .examples = "tulle pca cells.bsp.h5 --count 50 -o scores.npy\n"
                 "tulle pca cells.bsp.h5 -k 50 --source file --memory 2G -o scores.npy --components genes.npy\n"
                 "tulle pca table.mtx -k 3 --scale --tol 1e-8",
-    .options = pca_options,
+    .options = options_of_pca,
     .least = 1,
     .most = 1,
     .inputs = 1,

@@ -19,16 +19,27 @@ static double seconds(int64_t ns)
 
 /* ---- a batch of columns ---- */
 
-/* The largest magnitude of column j of row-major vectors. */
-static double largest(const tulle__block *b, const void *val, int ld, int j)
+/* x = 0 for a column that is not iterated. */
+static void clear(tulle__block *b, int j)
 {
-    double most = 0;
-    for (int64_t r = 0; r < b->multi.space.rows; r++) {
-        int64_t at = r * ld + j;
-        double size = fabs(tulle__element(b->multi.space.type, val, at));
-        if (size > most) most = size; /* NaN shows in the norm */
+    for (int64_t r = 0; r < b->multi.space.rows; r++)
+        tulle__element_set(b->multi.space.type, b->x, r * b->columns + j, 0);
+}
+
+/* Stops a column whose b or x0 is not finite, or whose b is 0. */
+static void stop_trivial(tulle__block *b, int j, double norm, double of_guess)
+{
+    tulle__block_column *c = &b->column[j];
+    const char *why;
+    c->stop = tulle__krylov_not_finite(norm, of_guess, &why);
+    if (c->stop != TULLE_STOP_COUNT) {
+        c->residual = c->true_residual = NAN;
+        if (!*b->why)
+            snprintf(b->why, sizeof b->why, "column " TULLE__AT ", iteration 0: %.100s", (int64_t)(b->first + j), why);
+    } else if (norm == 0) { /* whatever the initial guess */
+        c->stop = TULLE_STOP_CONVERGED;
     }
-    return most;
+    c->active = c->stop == TULLE_STOP_COUNT;
 }
 
 /*
@@ -46,7 +57,13 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
     memset(b->x, 0, (size_t)(b->multi.space.rows * n) * tulle_type_size(b->multi.space.type));
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
     if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
-    for (int j = 0; j < n; j++) most[j] = largest(b, p->rest.val, p->ld, j), most[n + j] = largest(b, b->x, n, j);
+    const tulle__space *space = &b->multi.space;
+    const size_t size = tulle_type_size(space->type);
+    for (int j = 0; j < n; j++) {
+        const size_t at = (size_t)j * size;
+        most[j] = tulle__largest_magnitude(space->type, (const char *)p->rest.val + at, space->rows, p->ld);
+        most[n + j] = tulle__largest_magnitude(space->type, b->x + at, space->rows, n);
+    }
     TULLE_CALL(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, 2 * n, most)));
     for (int j = 0; j < n; j++) factor[j] = 1 / tulle__power_of_two(most[j]);
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
@@ -61,18 +78,11 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
         if (norm > 0) c->norm = fmax(c->norm, DBL_MIN);
         c->limit = fmax(o->tolerance * c->norm, o->absolute / c->scale);
         factor[j] = 1 / c->scale;
-        if (!isfinite(norm)) {
-            c->stop = TULLE_STOP_NOT_FINITE;
-            c->residual = c->true_residual = norm;
-            if (!*b->why)
-                snprintf(b->why, sizeof b->why, "column " TULLE__AT ", iteration 0: b is not finite", (int64_t)from[j]);
-        } else if (norm == 0) { /* whatever the initial guess */
-            c->stop = TULLE_STOP_CONVERGED;
-            factor[j] = 0;
-        }
-        c->active = c->stop == TULLE_STOP_COUNT;
+        stop_trivial(b, j, norm, most[n + j]);
     }
     if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
+    for (int j = 0; j < n; j++)
+        if (!b->column[j].active) clear(b, j);
     return TULLE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "algo/krylov/resident/resident_vectors.h"
 #include "base/decimal.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 void tulle__krylov_defaults(tulle_krylov_options *o)
 {
@@ -23,6 +24,23 @@ double tulle__power_of_two(double x)
     int exponent = 0;
     if (isfinite(x) && x != 0) frexp(x, &exponent);
     return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
+}
+
+double tulle__largest_magnitude(tulle_type type, const void *x, int64_t rows, int64_t ld)
+{
+    double most = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const double size = fabs(tulle__element(type, x, r * ld));
+        if (!(size <= most)) most = isfinite(size) ? size : INFINITY;
+    }
+    return most;
+}
+
+tulle_stop tulle__krylov_not_finite(double norm, double of_guess, const char **why)
+{
+    *why = !isfinite(norm) ? "b is not finite" : "the initial guess is not finite";
+    if (!isfinite(norm)) return TULLE_STOP_RHS_NOT_FINITE;
+    return isfinite(of_guess) ? TULLE_STOP_COUNT : TULLE_STOP_GUESS_NOT_FINITE;
 }
 
 /* ---- calls of the methods ---- */

@@ -32,6 +32,7 @@ typedef struct tulle__krylov {
     void *stored; /* CG: p while `in` is used otherwise; GMRES: the basis, restart + 1 vectors */
     double *small;
     double scale, norm, limit; /* ||b||, and the limit of the residual, both scaled */
+    double of_guess;           /* the largest magnitude in x0, infinite where one of them is not finite */
     tulle_gidx column;
     int width, active; /* columns solved together, and those that still run */
     int64_t start, product_ns, precond_ns;
@@ -84,8 +85,15 @@ int tulle__krylov_verdict(tulle__krylov *k, tulle__krylov_strikes *strikes);
  */
 tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X);
 
-/* True, and the column has stopped, if b is 0, whose x is 0, or is not finite. */
+/* True, and the column has stopped, if b is 0, whose x is 0, or b or x0 is not finite. */
 bool tulle__krylov_is_trivial(tulle__krylov *k);
+
+/* The largest magnitude of x[r * ld], r < rows; infinite where one of them is not finite. Local. */
+double tulle__largest_magnitude(tulle_type type, const void *x, int64_t rows, int64_t ld);
+
+/* The reason to leave out a column with this norm of b and largest magnitude in x0; TULLE_STOP_COUNT: both are finite.
+ */
+tulle_stop tulle__krylov_not_finite(double norm, double of_guess, const char **why);
 
 /* The report of a column: the seconds of all PEs. Collective, agreed. */
 tulle_status tulle__krylov_totals(const tulle__krylov *k, tulle_krylov_report *report);

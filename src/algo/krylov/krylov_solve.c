@@ -145,16 +145,6 @@ static tulle_status check(const tulle_operator *A, const tulle_operator *M, cons
 
 /* ---- a column ---- */
 
-static double largest(const tulle__krylov *k, const void *x)
-{
-    double most = 0;
-    for (int64_t r = 0; r < k->space.rows; r++) {
-        double size = fabs(tulle__element(k->space.type, x, r));
-        if (size > most) most = size; /* NaN shows in the norm */
-    }
-    return most;
-}
-
 /* 1, or the power of two of x where its square would overflow or underflow. */
 static double scale_of(double x)
 {
@@ -168,13 +158,14 @@ tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, co
     double most[2] = {0, 0}, square;
     const void *b = k->b;
     tulle__columns_read(B, k->column, 1, k->b);
-    most[0] = largest(k, k->b);
+    most[0] = tulle__largest_magnitude(k->space.type, k->b, k->space.rows, 1);
     if (k->options.guess)
         tulle__columns_read(X, k->column, 1, k->x);
     else
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
-    if (k->options.guess) most[1] = largest(k, k->x);
+    if (k->options.guess) most[1] = tulle__largest_magnitude(k->space.type, k->x, k->space.rows, 1);
     TULLE_CALL(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 2, most)));
+    k->of_guess = most[1];
     const double of_b = scale_of(most[0]);
     if (of_b != 1) tulle__columns_read(B, k->column, 1 / of_b, k->b);
     TULLE_CALL(tulle__space_dots(&k->space, 1, &b, &b, &square));
@@ -189,15 +180,17 @@ tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, co
 
 bool tulle__krylov_is_trivial(tulle__krylov *k)
 {
-    if (!isfinite(k->norm)) {
-        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "b is not finite");
-        k->residual = k->true_residual = k->norm;
+    const char *why;
+    const tulle_stop stop = tulle__krylov_not_finite(k->norm, k->of_guess, &why);
+    if (stop != TULLE_STOP_COUNT) {
+        tulle__krylov_stop(k, stop, "%s", why);
+        k->residual = k->true_residual = NAN;
     } else if (k->norm == 0) { /* whatever the initial guess */
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
         tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
         (void)tulle__krylov_step(k, 0);
     }
-    return !isfinite(k->norm) || k->norm == 0;
+    return stop != TULLE_STOP_COUNT || k->norm == 0;
 }
 
 tulle_status tulle__krylov_totals(const tulle__krylov *k, tulle_krylov_report *report)

@@ -28,9 +28,7 @@ static double ratio_of(
         norm = hypot(norm, v->b[r]);
         rounding = hypot(rounding, bound);
     }
-    if (off == 0) return 0;
-    double ratio = off / (fmax(tolerance * norm, absolute) + rounding);
-    return isnan(ratio) ? INFINITY : ratio;
+    return tulle__error_ratio(off, fmax(tolerance * norm, absolute) + rounding);
 }
 
 static tulle_status check(const tulle__operand *A, tulle_gidx rows, tulle_gidx cols, const tulle_mat *B,
@@ -56,8 +54,10 @@ static tulle_status check(const tulle__operand *A, tulle_gidx rows, tulle_gidx c
         /* each PE knows the longest of its own rows */
         TULLE_TRY(tulle_comm_reduce_real(B->comm, TULLE_MAX, 1, &longest));
         double ratio = ratio_of(&v, rows, longest, X->type, options->tolerance, options->absolute);
-        if (ratio > *error) *error = ratio;
-        if (ratio > 1)
+        *error = fmax(*error, ratio);
+        if (!isfinite(ratio))
+            status = tulle__fail(TULLE_ERR_CHECK, "column " TULLE__AT ": the residual is not finite", (int64_t)c);
+        else if (ratio > 1)
             status = tulle__fail(
                 TULLE_ERR_CHECK, "column " TULLE__AT ": the residual is %.3g times its bound", (int64_t)c, ratio);
         if (status != TULLE_OK) goto out;

@@ -11,6 +11,11 @@
  * pass: at first, when the recurrence has the column solved, and at the end. A start decides whether the column stops;
  * if it does not, a new bidiagonal matrix begins with it. The lower part of u, -damp x at a start, makes damping the
  * same as more rows of A: a start from any x is right with it, too.
+ *
+ * Rounding. Where A^T r is the rounding of a product, as when the recurrence has the whole range of A, v would be
+ * noise, which has a part in the null space of A: a step divides it by about nothing, and x grows without bounds, while
+ * the recurrence's residual decreases. So numbers of that size cause a start, which ends the solve if its gradient is
+ * as small; and a start that finds a larger residual than the last one had, or no progress, returns to the x of that.
  */
 #include "algo/least_squares/bidiagonal.h"
 
@@ -94,6 +99,51 @@ static tulle_status damp(tulle__fit *f, double *square)
 
 /* ---- a column ---- */
 
+/* ||A^T u|| for a unit vector u, or alpha and beta, that may be rounding: the errors of min(m, n) sums in f64. */
+static double noise_of(const tulle__fit *f, const tulle__fit_column *c)
+{
+    const double rank = (double)(f->rows->m < f->rows->n ? f->rows->m : f->rows->n);
+    return tulle__krylov_epsilon(&c->k) * (8 + (f->of_rows.type == TULLE_F64 ? sqrt(rank) : 0)) * c->norm;
+}
+
+/* True for numbers that rounding prevents from becoming smaller: of r = b - A x, or of A^T r. */
+static bool is_rounding(const tulle__fit *f, const tulle__fit_column *c, double residual, double gradient)
+{
+    return gradient <= noise_of(f, c) * residual ||
+           residual <= 8 * tulle__krylov_epsilon(&c->k) * (c->k.norm + c->norm * c->solution);
+}
+
+static void copy_x(tulle__fit *f, const void *from, void *to)
+{
+    tulle__space_scale(&f->of_columns, 1, from, to);
+}
+
+/* x of the last start takes the place of a worse one. */
+static void restore(tulle__fit *f, tulle__fit_column *c)
+{
+    copy_x(f, c->saved, c->k.x);
+    c->k.true_residual = c->saved_residual;
+    c->gradient = c->saved_gradient;
+    c->plain = c->saved_plain;
+}
+
+static void save(tulle__fit *f, tulle__fit_column *c)
+{
+    copy_x(f, c->k.x, c->saved);
+    c->saved_residual = c->k.true_residual;
+    c->saved_gradient = c->gradient;
+    c->saved_plain = c->plain;
+}
+
+/* True if the steps since the last start have made x worse, or not better, as far as rounding lets tell. */
+static bool is_worse(const tulle__fit_column *c)
+{
+    const tulle__krylov *k = &c->k;
+    const double eps = tulle__krylov_epsilon(k), r = k->true_residual;
+    if (!(r <= c->saved_residual + 64 * eps * k->norm)) return true;
+    return r > c->saved_residual * (1 - 8 * eps) && c->gradient > c->saved_gradient / 2;
+}
+
 /* The larger one of both ways in which it is not solved; at most 1: it is. */
 static double distance(const tulle__fit *f, const tulle__fit_column *c, double residual, double gradient)
 {
@@ -113,6 +163,10 @@ static void judge(tulle__fit *f, tulle__fit_column *c)
         tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
     } else if (away <= 1) {
         tulle__krylov_stop(k, TULLE_STOP_LEAST_SQUARES, " ");
+    } else if (is_rounding(f, c, k->true_residual, c->gradient)) {
+        tulle__krylov_stop(k, TULLE_STOP_STAGNATED,
+            "the true residual is %.3g, and ||A^T r|| %.3g of ||A|| ||r||: the precision of the type is used up",
+            k->true_residual * k->scale, c->gradient / (c->norm * k->true_residual));
     } else if (c->limited) {
         tulle__krylov_stop(k, TULLE_STOP_CONDITION, "the estimate of the condition is %.3g, above %.3g", c->condition,
             f->options->max_condition);
@@ -133,6 +187,13 @@ static void judge(tulle__fit *f, tulle__fit_column *c)
     }
 }
 
+/* ||A|| is at least ||A x|| / ||x||, and ||A x|| at least ||b|| - ||b - A x||, where that is not rounding. */
+static void bound_norm(tulle__fit_column *c)
+{
+    const double product = c->k.norm - c->plain;
+    if (c->solution > 0 && product > 1e-3 * c->k.norm) c->norm = fmax(c->norm, product / c->solution);
+}
+
 /* The residual has been computed from x: beta, and alpha v of its gradient. */
 static void begin(tulle__fit *f, tulle__fit_column *c, double rows_square, double square)
 {
@@ -143,9 +204,19 @@ static void begin(tulle__fit *f, tulle__fit_column *c, double rows_square, doubl
     if (!k->iteration) (void)tulle__krylov_take(k, k->true_residual);
     if (!k->iteration) tulle__krylov_report(k, false);
     if (c->ends != TULLE_STOP_COUNT) k->stop = c->ends;
+    bound_norm(c);
+    const bool worse = k->iteration && is_worse(c);
+    if (worse) restore(f, c);
     if (k->stop == TULLE_STOP_COUNT) judge(f, c);
     c->due = c->starts = false;
-    if (k->stop == TULLE_STOP_COUNT) tulle__fit_begin(f, c);
+    if (worse && k->stop == TULLE_STOP_COUNT)
+        tulle__krylov_stop(k, TULLE_STOP_STAGNATED,
+            "the true residual stays at %.3g, and ||A^T r|| at %.3g of ||A|| ||r||: the precision of the type is used "
+            "up",
+            k->true_residual * k->scale, c->gradient / (c->norm * k->true_residual));
+    if (k->stop != TULLE_STOP_COUNT) return;
+    save(f, c);
+    tulle__fit_begin(f, c);
 }
 
 static void advance(tulle__fit *f, tulle__fit_column *c, double last_alpha)
@@ -153,11 +224,11 @@ static void advance(tulle__fit *f, tulle__fit_column *c, double last_alpha)
     tulle__krylov *k = &c->k;
     tulle__fit_step(f, c, last_alpha);
     k->iteration++;
-    const double residual = tulle__fit_residual(f, c), gradient = tulle__fit_gradient(f, c),
-                 noise = tulle__krylov_epsilon(k) * c->norm;
+    const double residual = tulle__fit_residual(f, c), gradient = tulle__fit_gradient(f, c), noise = noise_of(f, c);
     const int finite = tulle__krylov_take(k, residual);
     tulle__krylov_report(k, false);
-    c->due = distance(f, c, residual, gradient) <= 1 || c->alpha <= noise || c->beta <= noise;
+    c->due = distance(f, c, residual, gradient) <= 1 || c->alpha <= noise || c->beta <= noise ||
+             is_rounding(f, c, residual, gradient);
     c->limited = f->options->max_condition > 0 && c->condition > f->options->max_condition;
     c->starts = c->due || c->limited || k->iteration >= k->options.max_iterations;
     if (finite) return;
@@ -273,6 +344,7 @@ tulle_status tulle__fit_judge(tulle__fit *f, const bool *chosen)
         read_x(f, k);
         k->stop = TULLE_STOP_COUNT;
         f->column[j].starts = true;
+        f->column[j].saved_residual = INFINITY; /* X alone is judged */
         f->list[f->going++] = j;
     }
     return f->going ? round_of_all(f) : TULLE_OK;

@@ -13,6 +13,7 @@ typedef struct tulle__fit_column {
     char *vectors;
     void *v, *y, *d;   /* alpha v; A^T u; the lower part of u, with damp */
     void *w, *h, *bar; /* LSQR: w; LSMR: h, the same, and hbar */
+    void *saved;       /* x of the last start */
     void *variance;    /* sums of squares of w / rho; NULL: not wanted */
     double alpha, beta;
     double rho, rho_bar, phi_bar;                           /* LSQR; rho and rho_bar: LSMR, too */
@@ -22,6 +23,7 @@ typedef struct tulle__fit_column {
     double of_B, of_D, w_square;                            /* LSQR: squares of ||B||_F and ||D||_F; of w's length */
     double most, least;                                     /* LSMR: pivots */
     double gradient, plain, solution;                       /* computed from x */
+    double saved_residual, saved_gradient, saved_plain;     /* those of `saved` */
     bool starts, due;                                       /* due: it should be solved */
     bool limited;                                           /* its condition is above the limit */
     int64_t begun;                                          /* the iteration from which this bidiagonal matrix is */

@@ -17,7 +17,7 @@
 #include "mat/overlap.h"
 #include "tile/element.h"
 
-enum { VECTORS = 7 }; /* of a column: x, v, y, d, two of the method; and variances, if they are wanted */
+enum { VECTORS = 8 }; /* of a column: x, that of the last start, v, y, d, two of the method; variances, if wanted */
 
 static size_t vectors_of(const tulle_least_squares_options *o)
 {
@@ -62,7 +62,7 @@ static void fini(tulle__fit *f)
 
 static void arrange(tulle__fit_column *c, size_t vectors, size_t bytes)
 {
-    void **const place[VECTORS] = {&c->k.x, &c->v, &c->y, &c->d, &c->w, &c->bar, &c->variance};
+    void **const place[VECTORS] = {&c->k.x, &c->saved, &c->v, &c->y, &c->d, &c->w, &c->bar, &c->variance};
     for (size_t i = 0; i < vectors; i++) *place[i] = c->vectors + i * bytes;
     c->h = c->w;
 }
@@ -96,10 +96,10 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
         tulle__fit_column *c = &f->column[j];
         TULLE_TRY(tulle__alloc_zero(vectors_of(f->options), n * size, "vectors of least squares", &c->vectors));
         arrange(c, vectors_of(f->options), n * size);
-        c->condition = 1;
         c->k.comm = f->comm;
         c->k.options = krylov_options(f->options);
         c->k.space.type = type;
+        c->k.space.rows = f->of_columns.rows;
         c->k.column = first + j;
         c->k.width = f->columns;
         c->k.stop = c->ends = TULLE_STOP_COUNT;
@@ -107,17 +107,6 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
     }
 out:
     return tulle_comm_agree(f->comm, status);
-}
-
-static double largest_of(const tulle__fit *f, int j)
-{
-    double most = 0;
-    for (int64_t r = 0; r < f->of_rows.rows; r++) {
-        const int64_t at = r * f->columns + j;
-        const double x = tulle__element(f->of_rows.type, f->U, at);
-        if (fabs(x) > most) most = fabs(x); /* NaN shows in the norm */
-    }
-    return most;
 }
 
 /* Columns of B, times their factors, to U. */
@@ -128,22 +117,38 @@ static void read_b(tulle__fit *f, const double *factor)
     if (f->of_rows.rows) tulle__columns_read_some(f->B, f->columns, from, factor, f->U, f->columns);
 }
 
+/* The largest magnitudes in b and, behind them, in initial guesses, of all PEs. Collective, agreed. */
+static tulle_status find_largest(tulle__fit *f, double *most)
+{
+    double ones[TULLE__TALL_MOST];
+    const size_t size = tulle_type_size(f->of_rows.type);
+    for (int j = 0; j < f->columns; j++) ones[j] = 1;
+    read_b(f, ones);
+    for (int j = 0; j < f->columns; j++) {
+        tulle__krylov *k = &f->column[j].k;
+        const char *b = (const char *)f->U + (size_t)j * size;
+        most[j] = tulle__largest_magnitude(f->of_rows.type, b, f->of_rows.rows, f->columns);
+        if (f->options->guess) tulle__columns_read(f->X, k->column, 1, k->x);
+        most[f->columns + j] = tulle__largest_magnitude(f->of_columns.type, k->x, f->of_columns.rows, 1);
+    }
+    return tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, 2 * f->columns, most));
+}
+
 /* The norms of b, divided by the power of two of its largest value, and what is solved by them. Collective, agreed. */
 static tulle_status measure_b(tulle__fit *f)
 {
-    double factor[TULLE__TALL_MOST], most[TULLE__TALL_MOST], square[TULLE__TALL_MOST];
-    for (int j = 0; j < f->columns; j++) factor[j] = 1;
-    read_b(f, factor);
-    for (int j = 0; j < f->columns; j++) most[j] = largest_of(f, j);
-    TULLE_CALL(tulle_comm_agree(f->comm, tulle_comm_reduce_real(f->comm, TULLE_MAX, f->columns, most)));
+    double factor[TULLE__TALL_MOST], most[2 * TULLE__TALL_MOST], square[TULLE__TALL_MOST];
+    TULLE_CALL(find_largest(f, most));
     for (int j = 0; j < f->columns; j++) factor[j] = 1 / (f->column[j].k.scale = tulle__power_of_two(most[j]));
     read_b(f, factor);
     TULLE_CALL(tulle__space_squares(&f->of_rows, f->columns, f->U, f->columns, square));
     for (int j = 0; j < f->columns; j++) {
-        tulle__krylov *k = &f->column[j].k;
+        tulle__fit_column *c = &f->column[j];
+        tulle__krylov *k = &c->k;
         k->norm = sqrt(square[j]);
+        k->of_guess = most[f->columns + j];
         k->limit = fmax(f->options->tolerance * k->norm, f->options->absolute / k->scale);
-        (void)tulle__krylov_is_trivial(k);
+        if (tulle__krylov_is_trivial(k) && k->stop != TULLE_STOP_CONVERGED) c->plain = c->gradient = c->solution = NAN;
     }
     return TULLE_OK;
 }

@@ -72,8 +72,7 @@ static tulle_status ratio_of(tulle_comm *comm, const tulle__operand *A, tulle_gi
     }
     const double of_A = hypot(sqrt(s->square), o->damp), of_r = fmax(o->tolerance * norm, o->absolute) + rough,
                  of_g = o->gradient * of_A * residual + rough_gradient + rough * of_A;
-    *ratio = fmin(residual == 0 ? 0 : residual / of_r, gradient == 0 ? 0 : gradient / of_g);
-    if (isnan(residual) || isnan(gradient)) *ratio = INFINITY;
+    *ratio = fmin(tulle__error_ratio(residual, of_r), tulle__error_ratio(gradient, of_g));
     return TULLE_OK;
 }
 
@@ -99,8 +98,10 @@ static tulle_status check(const tulle__operand *A, tulle_gidx m, tulle_gidx n, c
         TULLE_TRY(tulle__column_gather(B, c, r));
         TULLE_TRY(tulle__column_gather(X, c, x));
         TULLE_TRY(ratio_of(B->comm, A, m, n, &s, r, o, X->type, &ratio));
-        if (ratio > *error) *error = ratio;
-        if (ratio > 1)
+        *error = fmax(*error, ratio);
+        if (!isfinite(ratio))
+            status = tulle__fail(TULLE_ERR_CHECK, "column " TULLE__AT ": the residual is not finite", (int64_t)c);
+        else if (ratio > 1)
             status = tulle__fail(TULLE_ERR_CHECK,
                 "column " TULLE__AT ": both the residual and ||A^T r|| exceed their bounds, by %.3g at least",
                 (int64_t)c, ratio);

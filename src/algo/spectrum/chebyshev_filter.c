@@ -148,9 +148,9 @@ static void choose(tulle_spectrum *s, double near)
 }
 
 /* True where bounds are worth some steps: counts that are a small part of n, and room for these. */
-static bool bounds_wanted(const tulle_spectrum *s)
+static bool bounds_wanted(const tulle_spectrum_options *o, tulle_gidx n)
 {
-    return 4 * (tulle_gidx)s->options.count <= s->A->n && s->most / s->options.block > 3;
+    return 4 * (tulle_gidx)o->count <= n && o->basis / o->block > 3;
 }
 
 /* ---- the whole ---- */
@@ -214,7 +214,7 @@ tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
     tulle__chebyshev *f = &s->filter;
     bool done = false, tried = false;
     int next = 0;
-    if (!bounds_wanted(s)) return tulle__spectrum_iterate(s);
+    if (!bounds_wanted(&s->options, s->A->n)) return tulle__spectrum_iterate(s);
     TULLE_CALL(find_bounds(s, &next));
     for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !done && s->passes > 2 && s->passes < allowed(s); i++) {
         choose(s, f->near[i]);
@@ -240,7 +240,7 @@ tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree)
     TULLE_CALL(tulle_comm_agree(plan->comm, TULLE_OK)); /* all have somewhere to write */
     tulle__chebyshev *f = &plan->filter;
     *degree = f->degree = 0;
-    if (!plan->options.chebyshev || !bounds_wanted(plan)) return TULLE_OK;
+    if (!plan->options.chebyshev || !bounds_wanted(&plan->options, plan->A->n)) return TULLE_OK;
     plan->begun = tulle__now(plan->comm);
     plan->passes = plan->columns = 0;
     plan->allowed = plan->options.max_passes;
@@ -258,7 +258,7 @@ int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tull
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(degree)) return 0;
     tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
-    if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || own.basis < own.block) return 0;
+    if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || !bounds_wanted(&own, n)) return 0;
     const int capacity = own.basis / own.block - 1, last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
     const double bounds = capacity < STEPS ? capacity : STEPS, values = (own.count + own.block - 1) / own.block,
                  ends = own.count > own.block ? (own.count + last - 1) / last : 1;

@@ -116,6 +116,8 @@ static tulle_status ritz(tulle__lobpcg *l)
         for (int r = 0; r < n; r++)
             if (!isfinite(*entry(l, l->small_A, r, c)))
                 return tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite");
+    for (int c = 0; l->S && c < n; c++)
+        if (!isfinite(*entry(l, l->small_S, c, c))) return tulle__fail(TULLE_ERR_ARG, "S times a vector is not finite");
     if (l->S && !cholesky(l, n, l->small_S))
         return tulle__fail(TULLE_ERR_ARG, "S is not positive definite: x^T S x <= 0 for some x");
     for (int c = 0; c < n && l->S; c++) solve(l, n, l->small_S, false, entry(l, l->small_A, 0, c), 1);

@@ -54,13 +54,12 @@ static void free_call(struct call *c)
 /* ---- arguments ---- */
 
 /* Guards beside the wanted vectors: the last of X converges as fast as its distance to what X leaves out. */
-static void set_defaults(tulle_spectrum_options *o, const tulle_operator *A, const tulle_mat *X)
+static void set_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_type type, const tulle_mat *X)
 {
-    const tulle_gidx n = A->n;
     if (o->end == TULLE_SPECTRUM_MAGNITUDE) o->end = TULLE_SPECTRUM_SMALLEST;
     if (!o->count && X && X->layout->n <= n) o->count = (int)X->layout->n;
     if (!o->count) o->count = n < COUNT ? (int)n : COUNT;
-    if (o->tolerance == 0) o->tolerance = A->type == TULLE_F32 ? 1e-4 : 1e-8;
+    if (o->tolerance == 0) o->tolerance = type == TULLE_F32 ? 1e-4 : 1e-8;
     if (!o->max_passes) o->max_passes = STEPS;
     if (!o->block) {
         const int guards = o->count / 4 > 2 ? o->count / 4 : 2;
@@ -69,16 +68,10 @@ static void set_defaults(tulle_spectrum_options *o, const tulle_operator *A, con
     if (o->block > n) o->block = (int)n;
 }
 
-/* The outcome is the same on all PEs. */
-static tulle_status check(const tulle_operator *A, const tulle_mat *S, const tulle_operator *M,
-    const tulle_spectrum_options *o, const tulle_mat *X)
+static tulle_status check_options(const tulle_spectrum_options *o, tulle_gidx n)
 {
-    const tulle_operator *const operators[] = {A, M};
-    if (A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
-        !tulle__operator_one_tile_each(A->layout, A->comm->size))
-        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
-    if (o->count < 1 || o->count > A->n)
-        return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, A->n);
+    if (o->count < 1 || o->count > n)
+        return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, n);
     if (o->count > o->block || o->block > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG,
             "lobpcg: a block of %d directions: it has as many as pairs, %d, or more, up to %d", o->block, o->count,
@@ -95,6 +88,34 @@ static tulle_status check(const tulle_operator *A, const tulle_mat *S, const tul
             : o->passes    ? "passes"
             : o->chebyshev ? "chebyshev"
                            : "basis");
+    return TULLE_OK;
+}
+
+/* True with a message: numbers that no call takes. */
+#define OPTIONS_WRONG(options)                                                                                         \
+    (TULLE__OUTSIDE((options)->end, TULLE_SPECTRUM_END_COUNT - 1) || TULLE__NEGATIVE((options)->count) ||              \
+        TULLE__NEGATIVE((options)->block) || TULLE__NEGATIVE((options)->max_passes))
+
+tulle_status tulle_lobpcg_choose(const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes)
+{
+    tulle_spectrum_options own;
+    if (TULLE__NULL(sizes) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
+        return TULLE_ERR_ARG;
+    set_defaults(&own, n, TULLE_F64, NULL);
+    TULLE_CALL(check_options(&own, n));
+    *sizes = (tulle_spectrum_sizes){own.count, own.block, 3 * own.block};
+    return TULLE_OK;
+}
+
+/* The outcome is the same on all PEs. */
+static tulle_status check(const tulle_operator *A, const tulle_mat *S, const tulle_operator *M,
+    const tulle_spectrum_options *o, const tulle_mat *X)
+{
+    const tulle_operator *const operators[] = {A, M};
+    if (A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
+        !tulle__operator_one_tile_each(A->layout, A->comm->size))
+        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
+    TULLE_CALL(check_options(o, A->n));
     for (int i = 0; i < 2; i++)
         if (operators[i] && operators[i]->cols && operators[i]->cols < o->block)
             return tulle__fail(TULLE_ERR_ARG, "an operator takes %" PRId64 " columns, but a block has %d",
@@ -266,16 +287,14 @@ tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tul
     tulle_operator op, precond = {.comm = NULL};
     if (TULLE__NULL(A) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) || TULLE__NULL(A->bind) ||
         TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(value) || TULLE__OPTIONS(A, &op, cols) ||
-        TULLE__OPTIONS(options, &own, guess) || TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) ||
-        TULLE__NEGATIVE(options->count) || TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->max_passes) ||
-        (M && TULLE__OPTIONS(M, &precond, cols)))
+        TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options) || (M && TULLE__OPTIONS(M, &precond, cols)))
         return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
     struct call *c = NULL;
     tulle_spectrum_report *r = report ? report : &unasked;
     *r = (tulle_spectrum_report){.passes = 0};
     if (M && !M->comm) M = NULL; /* no preconditioner */
-    set_defaults(&own, A, X);
+    set_defaults(&own, A->n, A->type, X);
     TULLE_CALL(tulle__spectrum_presence(A->comm, X, "X"));
     TULLE_CALL(tulle__spectrum_presence(A->comm, S, "S"));
     TULLE_CALL(tulle__spectrum_presence(A->comm, M, "M"));

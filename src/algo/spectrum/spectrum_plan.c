@@ -34,21 +34,17 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
     if (o->basis > n) o->basis = (int)n;
 }
 
-/* The outcome is the same on all PEs. */
-static tulle_status check(const tulle_operator *A, const tulle_spectrum_options *o)
+tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n, tulle_gidx cols)
 {
-    if (A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
-        !tulle__operator_one_tile_each(A->layout, A->comm->size))
-        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
-    if (o->count < 1 || o->count > A->n)
-        return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, A->n);
+    if (o->count < 1 || o->count > n)
+        return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, n);
     if (!(o->tolerance > 0) || o->max_passes < 1)
         return tulle__fail(TULLE_ERR_ARG, "the tolerance and max_passes must be above 0, but are %g and %" PRId64,
             o->tolerance, o->max_passes);
-    const tulle_gidx most = A->cols && A->cols < TULLE__TALL_MOST ? A->cols : TULLE__TALL_MOST;
+    const tulle_gidx most = cols && cols < TULLE__TALL_MOST ? cols : TULLE__TALL_MOST;
     if (o->block < 1 || o->block > most)
         return tulle__fail(TULLE_ERR_ARG, "a block has 1 to %" PRId64 " directions, not %d", most, o->block);
-    if (o->basis < A->n && o->basis < o->count + 2 * o->block)
+    if (o->basis < n && o->basis < o->count + 2 * o->block)
         return tulle__fail(TULLE_ERR_ARG,
             "a basis of %d directions is too small: %d pairs with blocks of %d need at least %d", o->basis, o->count,
             o->block, o->count + 2 * o->block);
@@ -59,9 +55,19 @@ static tulle_status check(const tulle_operator *A, const tulle_spectrum_options 
             o->passes    ? "so many passes"
             : o->nearest ? "those nearest to a value"
                          : tulle_spectrum_end_name(o->end));
-    if (o->passes && (int64_t)o->passes * o->block < o->count && (int64_t)o->passes * o->block < A->n)
+    if (o->passes && (int64_t)o->passes * o->block < o->count && (int64_t)o->passes * o->block < n)
         return tulle__fail(
             TULLE_ERR_ARG, "%d passes of %d directions do not span %d pairs", o->passes, o->block, o->count);
+    return TULLE_OK;
+}
+
+/* The outcome is the same on all PEs. */
+static tulle_status check(const tulle_operator *A, const tulle_spectrum_options *o)
+{
+    if (A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
+        !tulle__operator_one_tile_each(A->layout, A->comm->size))
+        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
+    TULLE_CALL(tulle__spectrum_check(o, A->n, A->cols));
     return tulle__wants_values(A->comm, "a method for eigenpairs");
 }
 
@@ -144,6 +150,17 @@ out:
         TULLE__NEGATIVE((options)->block) || TULLE__NEGATIVE((options)->basis) ||                                      \
         TULLE__NEGATIVE((options)->max_passes) || TULLE__NEGATIVE((options)->passes) ||                                \
         TULLE__NEGATIVE((options)->degree))
+
+tulle_status tulle_spectrum_choose(const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes)
+{
+    tulle_spectrum_options own;
+    if (TULLE__NULL(sizes) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
+        return TULLE_ERR_ARG;
+    tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
+    TULLE_CALL(tulle__spectrum_check(&own, n, 0));
+    *sizes = (tulle_spectrum_sizes){own.count, own.block, own.basis};
+    return TULLE_OK;
+}
 
 tulle_status tulle__spectrum_presence(tulle_comm *comm, const void *given, const char *name)
 {

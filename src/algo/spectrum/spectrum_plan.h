@@ -48,6 +48,9 @@ struct tulle_spectrum {
 /* The defaults of options, for n rows and an operator of at most `cols` columns. */
 void tulle__spectrum_defaults(tulle_spectrum_options *options, tulle_gidx n, tulle_type type, tulle_gidx cols);
 
+/* Refuses options, with defaults, for n rows and an operator of at most `cols` columns, 0: any. */
+tulle_status tulle__spectrum_check(const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx cols);
+
 static inline double tulle__spectrum_epsilon(const tulle_spectrum *s)
 {
     return s->A->type == TULLE_F32 ? 0x1p-23 : 0x1p-52;

@@ -163,10 +163,28 @@ static tulle_status begin(tulle_comm *comm, const tulle_svd_options *o, tulle_gi
     return TULLE_OK;
 }
 
+/* True if the pairs of a matrix in memory are those of A A^T. */
+static bool is_transposed(const tulle_svd_options *o, tulle_gidx m, tulle_gidx n)
+{
+    return m < n && !o->centre && !o->scale;
+}
+
 static bool wrong(const tulle_svd_options *o)
 {
     return TULLE__NEGATIVE(o->count) || TULLE__NEGATIVE(o->passes) || TULLE__NEGATIVE(o->block) ||
            TULLE__NEGATIVE(o->basis) || TULLE__NEGATIVE(o->max_passes);
+}
+
+tulle_status tulle_svd_choose(const tulle_svd_options *options, tulle_gidx m, tulle_gidx n, tulle_spectrum_sizes *sizes)
+{
+    tulle_svd_options own;
+    if (TULLE__NULL(sizes) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, arg) ||
+        wrong(options))
+        return TULLE_ERR_ARG;
+    set_defaults(&own, m, n);
+    TULLE_CALL(check(&own, m, n));
+    const tulle_spectrum_options o = spectrum_options(&own);
+    return tulle_spectrum_choose(&o, is_transposed(&own, m, n) ? m : n, sizes);
 }
 
 tulle_status tulle_svd_new(const tulle_mat *A, const tulle_svd_options *options, tulle_svd **plan)
@@ -182,7 +200,7 @@ tulle_status tulle_svd_new(const tulle_mat *A, const tulle_svd_options *options,
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = begin(A->comm, &own, A->layout->m, A->layout->n, &s);
     if (status != TULLE_OK) return status;
-    if (A->layout->m < A->layout->n && !own.centre && !own.scale) status = tulle_mat_transpose(A, &s->transposed);
+    if (is_transposed(&own, A->layout->m, A->layout->n)) status = tulle_mat_transpose(A, &s->transposed);
     if (status == TULLE_OK) status = tulle__row_passes_of_mat(s->transposed ? s->transposed : A, &s->rows);
     if (status == TULLE_OK) status = prepare(s);
     if (status == TULLE_OK)

@@ -40,31 +40,36 @@ tulle_status tulle__diagonal_read(const tulle_mat *T, double *diagonal)
     return status;
 }
 
+/* TULLE_ERR_CHECK for a row whose residual exceeds its bound, or is no number. */
+static tulle_status refuse(const struct vectors *v, tulle_gidx row, tulle_gidx column, double ratio)
+{
+    const double y = v->y[row] + v->diagonal[row] * v->x[row];
+    if (!isfinite(ratio) && !isfinite(v->b[row] - y))
+        return tulle__fail(TULLE_ERR_CHECK,
+            "row " TULLE__AT " of column " TULLE__AT ": b is %g, and op(T) x %g: the residual is not finite",
+            (int64_t)row, (int64_t)column, v->b[row], y);
+    return tulle__fail(TULLE_ERR_CHECK,
+        "row " TULLE__AT " of column " TULLE__AT ": b is %.17g, but op(T) x is %.17g, %.3g times the rounding bound",
+        (int64_t)row, (int64_t)column, v->b[row], y, ratio);
+}
+
 /* *error: the largest of this column and the previous ones. */
 static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type type, tulle_gidx column, double *error)
 {
-    double unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53, largest = *error;
+    const double unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53, least = type == TULLE_F32 ? 0x1p-149 : 0x1p-1074;
+    double largest = *error;
     tulle_gidx worst = -1;
-    int finite = 1;
-    for (tulle_gidx r = 0; r < n; r++) finite = finite && isfinite(v->b[r]);
     for (tulle_gidx r = 0; r < n; r++) {
         double terms = v->count[r] + 3, y = v->y[r] + v->diagonal[r] * v->x[r];
         double z = v->z[r] + fabs(v->diagonal[r]) * v->size[r] + fabs(v->b[r]);
-        if (!isfinite(v->b[r]) || (!finite && !isfinite(y))) continue;
-        double gamma = terms * unit / (1 - terms * unit) + 2 * terms * 0x1p-53, off = fabs(v->b[r] - y), ratio;
-        if (off == 0)
-            ratio = 0;
-        else
-            ratio = isfinite(off) ? off / (gamma * z + (type == TULLE_F32 ? 0x1p-149 : 0x1p-1074)) : INFINITY;
+        double gamma = terms * unit / (1 - terms * unit) + 2 * terms * 0x1p-53;
+        double ratio = tulle__error_ratio(v->b[r] - y, gamma * z + least);
         if (ratio <= largest) continue;
         largest = ratio;
         worst = r;
     }
     *error = largest;
-    if (largest <= 1 || worst < 0) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_CHECK,
-        "row " TULLE__AT " of column " TULLE__AT ": b is %.17g, but op(T) x is %.17g, %.3g times the rounding bound",
-        (int64_t)worst, (int64_t)column, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
+    return largest <= 1 || worst < 0 ? TULLE_OK : refuse(v, worst, column, largest);
 }
 
 static tulle_status check(

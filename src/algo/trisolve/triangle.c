@@ -72,17 +72,31 @@ static int suits(const tulle__triangle *t, const tulle_mat *A)
     return t->reach == TULLE__ROWS_GATHERED && A->layout->mt == 1 && A->layout->nt == 1 && A->layout->owner[0] == 0;
 }
 
-/* op(T) by rows; with its previous layout, if it had one. */
+/* Replaces *made, or else *A, by a matrix made of it. */
+static void replace(tulle_mat *by, const tulle_mat **A, tulle_mat **made)
+{
+    tulle_mat_free(*made);
+    *made = by;
+    *A = by;
+}
+
+/* op(T) by rows, without a diagonal that only some of them store; with its previous layout, if it had one. */
 static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
 {
     const tulle_mat *A = t->T;
-    tulle_mat *transposed = NULL;
+    tulle_mat *made = NULL, *next = NULL;
     tulle_layout *layout = NULL;
-    tulle_status status;
-    if (t->options->op == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(t->T, &transposed));
-    if (transposed) A = transposed;
-    if (transposed && suits(t, transposed)) {
-        *rows = transposed;
+    tulle_status status = TULLE_OK;
+    if (t->strips) {
+        TULLE_TRY(tulle_mat_triangle(A, t->options->uplo, TULLE_DIAG_UNIT, &next));
+        replace(next, &A, &made);
+    }
+    if (t->options->op == TULLE_OP_T) {
+        TULLE_TRY(tulle_mat_transpose(A, &next));
+        replace(next, &A, &made);
+    }
+    if (made && suits(t, made)) {
+        *rows = made;
         return TULLE_OK;
     }
     if (t->distributed)
@@ -99,7 +113,7 @@ static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
         }
     }
 out:
-    tulle_mat_free(transposed);
+    tulle_mat_free(made);
     tulle_layout_free(layout);
     return status;
 }
@@ -124,10 +138,23 @@ static int tasks_of(const tulle__partition *partition, const tulle_trisolve_opti
     return options->tasks ? options->tasks : partition->choose ? 0 : partition->tasks;
 }
 
+/* Tiles of T, or of rows made of it. Collective. */
+static tulle_status place_rows(tulle__triangle *t)
+{
+    if (t->options->op == TULLE_OP_T || t->strips || !suits(t, t->T)) TULLE_CALL(make_rows(t, &t->own));
+    const tulle_mat *rows = t->own ? t->own : t->T;
+    t->ntiles = rows->layout->mt;
+    t->cut = rows->layout->row_cut;
+    TULLE_CALL(tulle_comm_agree(t->T->comm, tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile)));
+    for (int i = 0; i < t->ntiles; i++)
+        if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
+            t->tile[i] = tulle__tile_in_place(rows, i, 0);
+    return TULLE_OK;
+}
+
 tulle_status tulle__triangle_init(
     const tulle_mat *T, const tulle_trisolve_options *options, const tulle__partition *partition, tulle__triangle *t)
 {
-    tulle_status status;
     int direct;
     *t = (tulle__triangle){
         .T = T, .options = options, .partition = partition, .n = T->layout->m, .structure = T->structure};
@@ -136,16 +163,7 @@ tulle_status tulle__triangle_init(
     t->unit = options->diag == TULLE_DIAG_UNIT;
     TULLE_CALL(read_each_other(T->comm, &direct));
     t->reach = partition ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
-    if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_CALL(make_rows(t, &t->own));
-    const tulle_mat *rows = t->own ? t->own : T;
-    t->ntiles = rows->layout->mt;
-    t->cut = rows->layout->row_cut;
-    status = tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile);
-    TULLE_CALL(tulle_comm_agree(T->comm, status));
-    for (int i = 0; i < t->ntiles; i++)
-        if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
-            t->tile[i] = tulle__tile_in_place(rows, i, 0);
-    return TULLE_OK;
+    return place_rows(t);
 }
 
 void tulle__triangle_fini(tulle__triangle *t)
@@ -244,9 +262,15 @@ static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int
     return INT64_MAX;
 }
 
-static tulle_status refuse_mixture(void)
+/* Rows anew, without the diagonal of ones that some of them store. Collective. */
+static tulle_status strip(tulle__triangle *t)
 {
-    return tulle__fail(TULLE_ERR_ARG, "some rows store the diagonal of ones, others do not");
+    tulle_mat_free(t->own);
+    tulle__free(t->tile);
+    t->own = NULL;
+    t->tile = NULL;
+    t->strips = 1;
+    return place_rows(t);
 }
 
 tulle_status tulle__triangle_validate(tulle__triangle *t)
@@ -258,11 +282,11 @@ tulle_status tulle__triangle_validate(tulle__triangle *t)
     tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
     if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
-    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1]) status = refuse_mixture();
     TULLE_CALL(tulle_comm_agree(t->T->comm, status));
-    t->head = pivots[0] && t->upper;
-    t->tail = pivots[0] && !t->upper;
-    return TULLE_OK;
+    const int mixed = pivots[0] && pivots[1]; /* of ones: any other diagonal is whole */
+    t->head = pivots[0] && !mixed && t->upper;
+    t->tail = pivots[0] && !mixed && !t->upper;
+    return mixed ? strip(t) : TULLE_OK;
 }
 
 void tulle__triangle_skip_validation(tulle__triangle *t)
@@ -290,7 +314,7 @@ static const tulle_tile *tile_of(
 tulle_status tulle__triangle_check_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
 {
     tulle_gidx first = row, from;
-    if (!t->head && !t->tail) return t->unit ? TULLE_OK : tulle__triangle_validate_rows(t, row, count, cursor);
+    if (!t->head && !t->tail) return tulle__triangle_validate_rows(t, row, count, cursor);
     const tulle_tile *tile = tile_of(t, &first, count, &from, cursor);
     if (tile && none_is_empty(tile, from, from + count)) return TULLE_OK;
     return tulle__triangle_validate_rows(t, row, count, cursor);
@@ -308,7 +332,7 @@ tulle_status tulle__triangle_validate_rows(const tulle__triangle *t, tulle_gidx 
         tulle__triangle_span span = tulle__triangle_at(t, r, cursor);
         enum fault fault = inspect_row(t, span.tile, span.local, r, &stored);
         if (fault != SOUND) return refuse(t, r, fault);
-        if (stored != expected) return refuse_mixture();
+        if (stored != expected) return refuse(t, 0, NO_PIVOT); /* the row by which the others were judged */
     }
     return TULLE_OK;
 }

@@ -39,6 +39,7 @@ typedef struct tulle__triangle {
     tulle_layout *distributed; /* then: the layout of op(T) */
     int upper;                 /* op(T) is */
     int unit;
+    int strips;     /* ones that only some rows store have been left out of `own` */
     int head, tail; /* 1: the first, or last, entry of a row is its pivot */
     tulle_gidx n;
     int ntiles;
@@ -59,13 +60,13 @@ tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx col
 
 /*
  * Validates that the rows form a triangle with pivots as the options say. Names the first invalid
- * row. Collective.
+ * row. A diagonal of ones that only some rows store is left out. Collective.
  */
 tulle_status tulle__triangle_validate(tulle__triangle *t);
 
 /*
- * Instead of validation: finds the position of pivots by the first row alone. Rows are then
- * validated when they are solved. Local.
+ * Instead of validation, where the diagonal is stored: finds the position of pivots by the first row alone. Rows are
+ * then validated when they are solved. Local.
  */
 void tulle__triangle_skip_validation(tulle__triangle *t);
 /*

@@ -142,7 +142,7 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
     int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
-    solver->unvalidated = tulle__solver_is_brief(&solver->options);
+    solver->unvalidated = tulle__solver_is_brief(&solver->options) && !solver->triangle.unit;
     if (solver->unvalidated)
         tulle__triangle_skip_validation(&solver->triangle);
     else

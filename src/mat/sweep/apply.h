@@ -6,6 +6,8 @@
 #ifndef TULLE_MAT_SWEEP_APPLY_H
 #define TULLE_MAT_SWEEP_APPLY_H
 
+#include <math.h>
+
 #include "mat/mat.h"
 #include "mat/rows.h"
 
@@ -48,6 +50,16 @@ tulle_status tulle__flags_reduce(tulle_comm *comm, tulle_gidx rows, unsigned cha
 /* Visits each entry of this PE's part of op(F), also those that a half implies. */
 typedef void tulle__entry_visit(void *context, tulle_gidx row, tulle_gidx col, double value);
 tulle_status tulle__operand_visit(const tulle__operand *F, tulle_op op, tulle__entry_visit *visit, void *context);
+
+/*
+ * An error over its bound, for a comparison with 1, which fails where one of both is not finite: no comparison with nan
+ * holds, and inf is no bound.
+ */
+static inline double tulle__error_ratio(double error, double bound)
+{
+    if (!isfinite(error) || !isfinite(bound)) return INFINITY;
+    return error == 0 ? 0 : fabs(error) / bound;
+}
 
 /* Gathers column c of a dense matrix on all PEs. Collective. */
 tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b);
