@@ -109,6 +109,9 @@ void tulle__free(void *block);
 #define TULLE__SCOPED __attribute__((cleanup(tulle__free_scoped)))
 void tulle__free_scoped(void *pointer);
 
+/* Declares a local variable that a function, which takes its address, ends where it goes out of scope. */
+#define TULLE__SCOPED_BY(fini) __attribute__((cleanup(fini)))
+
 /* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */
 size_t tulle__memory_physical(void);
 size_t tulle__memory_available(void);

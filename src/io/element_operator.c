@@ -102,25 +102,19 @@ static tulle_status bind_elements(void *context, tulle_mat *x, tulle_mat *y, voi
 static tulle_status gather(struct bound *bound)
 {
     const tulle_layout *l = bound->x->layout;
-    tulle__fetch fetch = {.group = -1};
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < l->mt; i++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_gidx from = l->row_cut[i] > bound->low ? l->row_cut[i] : bound->low;
         tulle_gidx to = l->row_cut[i + 1] < bound->high ? l->row_cut[i + 1] : bound->high;
         tulle_tile tile;
         if (from >= to) continue;
-        TULLE_TRY(tulle__fetch_init(bound->x, i, 0, &fetch));
-        TULLE_TRY(tulle__fetch_await(&fetch, &tile));
+        TULLE_CALL(tulle__fetch_read(bound->x, i, 0, &fetch, &tile));
         for (tulle_gidx r = from; r < to; r++)
             for (tulle_gidx c = 0; c < l->n; c++)
                 bound->values[(r - bound->low) * l->n + c] =
                     tulle__element(tile.type, tile.val, (r - l->row_cut[i]) * tile.ld + c);
-        tulle__fetch_fini(&fetch);
-        fetch = (tulle__fetch){.group = -1};
     }
-out:
-    tulle__fetch_fini(&fetch);
-    return status;
+    return TULLE_OK;
 }
 
 static int clamped(const tulle__generator *g, int64_t node)

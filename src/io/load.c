@@ -18,6 +18,7 @@
 #include "io/dense.h"
 #include "io/operand.h"
 #include "mat/algebra/elements.h"
+#include "mat/reshape/reshape.h"
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
@@ -47,11 +48,10 @@ static tulle_status read_tiles(tulle__dense *dense, tulle__gate *gate, tulle_mat
 {
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_own_tile tile;
-        tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
-        if (status == TULLE_OK && tile.nnz)
-            status = tulle__dense_read(dense, gate, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n,
-                tile.order, tile.ld, tile.val);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_own_tile(A, i, j, &tile));
+        if (tile.nnz)
+            TULLE_CALL(tulle__dense_read(dense, gate, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n,
+                tile.order, tile.ld, tile.val));
     }
     return TULLE_OK;
 }
@@ -61,64 +61,43 @@ int tulle__load_by_blocks(const tulle__loading *load)
     return load->shape->dense && load->format != TULLE__FORMAT_MTX && load->format != TULLE__FORMAT_GENERATOR;
 }
 
-static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
+static tulle_status read_file(const tulle__loading *load, tulle__gate *gate, tulle_mat *A)
 {
     tulle__dense *dense;
     tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
+    TULLE_CALL(tulle__dense_open(load->operand, load->format, &dense));
+    tulle__dense_watch(dense, meter, own_values(A));
+    const tulle_status status = read_tiles(dense, gate, A);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
+    tulle__dense_close(dense);
+    return status;
+}
+
+static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
+{
     tulle__gate gate = tulle__gate_for(load, load->operand);
-    tulle_status status = tulle__dense_open(load->operand, load->format, &dense);
-    if (status == TULLE_OK) {
-        tulle__dense_watch(dense, meter, own_values(A));
-        status = read_tiles(dense, &gate, A);
-        tulle__progress_meter_stop(meter, status == TULLE_OK);
-        tulle__dense_close(dense);
-    }
-    TULLE_CALL(tulle_comm_agree(load->comm, status));
+    TULLE_CALL(tulle_comm_agree(load->comm, read_file(load, &gate, A)));
     TULLE_CALL(tulle__gate_sum(load->comm, &gate));
     tulle__gate_warnings(gate.name, &gate.counts, load->warnings, TULLE_WARNINGS_MAX);
     return TULLE_OK;
 }
 
-static void scatter(const tulle_tile *from, const tulle_own_tile *to)
+static tulle_status fill_from_sparse(tulle__loading *load, tulle_mat *A)
 {
-    for (tulle_gidx r = 0; from->rowptr && r < from->m; r++)
-        for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
-            int64_t at = to->order == TULLE_ROW_MAJOR ? r * to->ld + from->colind[e] : from->colind[e] * to->ld + r;
-            if (to->type == TULLE_F32)
-                ((float *)to->val)[at] = ((const float *)from->val)[e];
-            else
-                ((double *)to->val)[at] = ((const double *)from->val)[e];
-        }
-}
-
-static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
-{
-    TULLE__EACH_OWN_TILE(A, i, j) {
-        tulle_tile from;
-        tulle_own_tile to;
-        TULLE_CALL(tulle_mat_tile(S, i, j, &from));
-        TULLE_CALL(tulle_mat_own_tile(A, i, j, &to));
-        scatter(&from, &to);
-    }
-    return TULLE_OK;
+    TULLE__SCOPED_MAT tulle_mat *sparse = NULL;
+    TULLE_CALL(tulle__load_sparse(load, &sparse));
+    TULLE_CALL(tulle_mat_expand(sparse));
+    return tulle_comm_agree(load->comm, tulle__mat_scatter(sparse, A));
 }
 
 static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
 {
-    tulle_mat *made = NULL, *sparse = NULL;
-    tulle_status status = TULLE_OK;
+    tulle_mat *made = NULL;
     TULLE_CALL(tulle_mat_new_dense(load->comm, load->layout, load->options->type, TULLE_ROW_MAJOR, &made));
-    if (tulle__load_by_blocks(load)) {
-        status = fill_from_file(load, made);
-    } else if (load->format == TULLE__FORMAT_GENERATOR && load->shape->dense) {
-        status = tulle__fill_generated(load, made);
-    } else {
-        status = tulle__load_sparse(load, &sparse);
-        if (status == TULLE_OK) status = tulle_mat_expand(sparse);
-        if (status == TULLE_OK) status = fill_from_sparse(sparse, made);
-    }
-    status = tulle_comm_agree(load->comm, status);
-    tulle_mat_free(sparse);
+    const bool generated = load->format == TULLE__FORMAT_GENERATOR && load->shape->dense;
+    const tulle_status status = tulle__load_by_blocks(load) ? fill_from_file(load, made)
+                                : generated ? tulle_comm_agree(load->comm, tulle__fill_generated(load, made))
+                                            : fill_from_sparse(load, made);
     return tulle__mat_or_free(status, made, A);
 }
 
@@ -153,6 +132,29 @@ static tulle_status refuse_infinite(const tulle__loading *load, const tulle_mat 
     return TULLE_OK;
 }
 
+/* The format, the shape, and the layout, which is *rows if none is given. Local. */
+static tulle_status inspect(
+    tulle__loading *load, const tulle_read_options *chosen, tulle_operand_shape *shape, tulle_layout **rows)
+{
+    TULLE_CALL(tulle__input_format(load->operand, chosen->assume, &load->format));
+    TULLE_CALL(tulle_operand_inspect(load->operand, chosen, shape));
+    if (!load->layout) {
+        tulle_layout_spec spec = {.m = shape->m, .n = shape->n, .grid_rows = load->comm->size, .grid_cols = 1};
+        TULLE_CALL(tulle_layout_new(&spec, load->comm->size, rows));
+        load->layout = *rows;
+    }
+    if (load->layout->m == shape->m && load->layout->n == shape->n) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", but the layout is for %" PRId64 " x %" PRId64,
+        load->operand, shape->m, shape->n, load->layout->m, load->layout->n);
+}
+
+/* *A is the caller's also after a failure. Collective, agreed. */
+static tulle_status load_any(tulle__loading *load, tulle_kind kind, tulle_mat **A)
+{
+    TULLE_CALL(kind == TULLE_DENSE ? load_dense(load, A) : tulle__load_sparse(load, A));
+    return load->options->finite_only ? tulle_comm_agree(load->comm, refuse_infinite(load, *A)) : TULLE_OK;
+}
+
 tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
     const tulle_read_options *options, char *warnings, tulle_mat **A)
 {
@@ -162,7 +164,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
         TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return tulle__refuse(comm);
     char unread[TULLE_WARNINGS_MAX];
-    tulle_layout *rows = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *rows = NULL;
     tulle_operand_shape shape;
     tulle__loading load = {.comm = comm,
         .operand = operand,
@@ -171,27 +173,12 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
         .warnings = warnings ? warnings : unread,
         .shape = &shape};
     load.warnings[0] = '\0';
-    tulle_status status = tulle__input_format(operand, chosen.assume, &load.format);
-    if (status == TULLE_OK) status = tulle_operand_inspect(operand, &chosen, &shape);
-    if (status == TULLE_OK && !layout) {
-        tulle_layout_spec spec = {.m = shape.m, .n = shape.n, .grid_rows = comm->size, .grid_cols = 1};
-        status = tulle_layout_new(&spec, comm->size, &rows);
-        load.layout = rows;
-    }
-    if (status == TULLE_OK && (load.layout->m != shape.m || load.layout->n != shape.n))
-        status =
-            tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", but the layout is for %" PRId64 " x %" PRId64,
-                operand, shape.m, shape.n, load.layout->m, load.layout->n);
+    const tulle_status inspected = inspect(&load, &chosen, &shape, &rows);
     tulle__set_up_begin(comm);
-    status = tulle_comm_agree(comm, status);
     tulle_mat *made = NULL;
-    if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, &made) : tulle__load_sparse(&load, &made);
-    if (status == TULLE_OK && chosen.finite_only) status = tulle_comm_agree(comm, refuse_infinite(&load, made));
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle_mat_free(made);
+    tulle_status status = tulle_comm_agree(comm, inspected);
+    if (status == TULLE_OK) status = load_any(&load, kind, &made);
+    status = tulle__mat_or_free(status, made, A);
     tulle__set_up_end(comm);
-    tulle_layout_free(rows);
     return status;
 }

@@ -29,6 +29,20 @@ static void edge_block(void *context, int64_t b, tulle__entry_block *block)
     *block = (tulle__entry_block){.count = n, .row = e->row, .col = e->col, .val = e->val, .wide = 1};
 }
 
+static tulle_status edges_init(struct edges *e)
+{
+    TULLE_CALL(tulle__alloc(EDGES, sizeof *e->row, "edges", &e->row));
+    TULLE_CALL(tulle__alloc(EDGES, sizeof *e->col, "edges", &e->col));
+    return tulle__alloc(EDGES, 8, "edges", &e->val);
+}
+
+static void edges_fini(struct edges *e)
+{
+    tulle__free(e->row);
+    tulle__free(e->col);
+    tulle__free(e->val);
+}
+
 /*
  * Edges are distributed evenly and sent to their owners. Repeated edges have equal values, so the
  * last one is used.
@@ -36,21 +50,13 @@ static void edge_block(void *context, int64_t b, tulle__entry_block *block)
 static tulle_status load_edges(const tulle__loading *load, const tulle__generator *g, int64_t edges, tulle_mat **A)
 {
     tulle_comm *comm = load->comm;
+    TULLE__SCOPED_BY(edges_fini)
     struct edges e = {.generator = g, .type = load->options->type, .first = edges * comm->rank / comm->size};
     e.count = edges * (comm->rank + 1) / comm->size - e.first;
-    tulle_status status = tulle__alloc(EDGES, sizeof *e.row, "edges", &e.row);
-    if (status == TULLE_OK) status = tulle__alloc(EDGES, sizeof *e.col, "edges", &e.col);
-    if (status == TULLE_OK) status = tulle__alloc(EDGES, 8, "edges", &e.val);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) {
-        tulle__entry_source source = {&e, (e.count + EDGES - 1) / EDGES, edge_block, NULL};
-        tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_LAST};
-        status = tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
-    }
-    tulle__free(e.row);
-    tulle__free(e.col);
-    tulle__free(e.val);
-    return status;
+    TULLE_CALL(tulle_comm_agree(comm, edges_init(&e)));
+    tulle__entry_source source = {&e, (e.count + EDGES - 1) / EDGES, edge_block, NULL};
+    tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_LAST};
+    return tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
 }
 
 struct counted {
@@ -74,55 +80,46 @@ static tulle_status make_counted(const tulle__loading *load, const tulle__genera
 {
     const tulle_layout *l = load->layout;
     struct counted counted = {.generator = g, .r0 = l->row_cut[i], .c0 = l->col_cut[j], .c1 = l->col_cut[j + 1]};
-    int64_t rows = l->row_cut[i + 1] - l->row_cut[i], *rowptr = NULL;
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    int64_t rows = l->row_cut[i + 1] - l->row_cut[i];
     tulle__context *context;
     tulle_own_tile tile;
     int32_t width;
-    tulle_status status;
-    TULLE_TRY(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
-    TULLE_TRY(tulle__context_get(load->comm, &context));
-    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *rowptr, "row pointers of a generated matrix", &rowptr));
+    TULLE_CALL(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
+    TULLE_CALL(tulle__context_get(load->comm, &context));
+    TULLE_CALL(tulle__alloc((size_t)rows + 1, sizeof *rowptr, "row pointers of a generated matrix", &rowptr));
     tulle__generator_count(g, l->row_cut[i], l->row_cut[i + 1], counted.c0, counted.c1, rowptr);
-    if (!rowptr[rows]) goto out;
-    TULLE_TRY(tulle__mat_place(A, i, j, rowptr[rows], &tile));
+    if (!rowptr[rows]) return TULLE_OK;
+    TULLE_CALL(tulle__mat_place(A, i, j, rowptr[rows], &tile));
     memcpy(tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
     counted.rowptr = rowptr;
     counted.tile = &tile;
-    status = tulle__pool_run(context->pool, put_part, &counted);
-out:
-    tulle__free(rowptr);
-    return status;
+    return tulle__pool_run(context->pool, put_part, &counted);
+}
+
+static tulle_status make_sparse(const tulle__generator *g, int i, int j, tulle_mat *A)
+{
+    const tulle_layout *l = A->layout;
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    TULLE__SCOPED int32_t *colind = NULL;
+    TULLE__SCOPED void *val = NULL;
+    int64_t nnz;
+    tulle_own_tile tile;
+    TULLE_CALL(tulle__generator_tile(
+        g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1], A->type, &rowptr, &colind, &val, &nnz));
+    if (!nnz) return TULLE_OK;
+    TULLE_CALL(tulle__mat_place(A, i, j, nnz, &tile));
+    memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
+    memcpy(tile.colind, colind, (size_t)nnz * sizeof *colind);
+    memcpy(tile.val, val, (size_t)nnz * tulle_type_size(A->type));
+    return TULLE_OK;
 }
 
 /* Each owner generates its own tiles. */
 static tulle_status make_tiles(const tulle__loading *load, const tulle__generator *g, tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = load->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            int64_t *rowptr, nnz;
-            int32_t *colind;
-            void *val;
-            tulle_own_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            if (tulle__generator_counts(g)) {
-                TULLE_CALL(make_counted(load, g, i, j, A));
-                continue;
-            }
-            TULLE_CALL(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
-                A->type, &rowptr, &colind, &val, &nnz));
-            status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;
-            if (status == TULLE_OK && nnz) {
-                memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-                memcpy(tile.colind, colind, (size_t)nnz * sizeof *colind);
-                memcpy(tile.val, val, (size_t)nnz * tulle_type_size(A->type));
-            }
-            tulle__free(rowptr);
-            tulle__free(colind);
-            tulle__free(val);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(A, i, j)
+        TULLE_CALL(tulle__generator_counts(g) ? make_counted(load, g, i, j, A) : make_sparse(g, i, j, A));
     return tulle__mat_publish(A);
 }
 
@@ -140,11 +137,7 @@ tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A)
     }
     status = tulle__mat_make(load->comm, load->layout, TULLE_CSR, load->options->type, TULLE_ROW_MAJOR, &made);
     if (status == TULLE_OK) status = make_tiles(load, generator, made);
-    status = tulle_comm_agree(load->comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
+    status = tulle__mat_or_drop(tulle_comm_agree(load->comm, status), made, A);
 out:
     tulle__generator_close(generator);
     return status;

@@ -94,18 +94,15 @@ static tulle_status assemble_entries(
         .drop_zeros = load->options->drop_zeros,
         .compress = true,
     };
-    tulle_mat *made;
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *made = NULL;
     TULLE_CALL(tulle__gate_sum(load->comm, gate));
     tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
     if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(load, kind, &assembly);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(status);
     int64_t repeated = assembly.repeated;
-    status = sum_counts(load->comm, &repeated, sizeof repeated);
-    if (status != TULLE_OK) {
-        tulle__mat_drop(made);
-        return status;
-    }
+    TULLE_CALL(sum_counts(load->comm, &repeated, sizeof repeated));
     *A = made;
+    made = NULL;
     tulle__gate_warnings(gate->name, &gate->counts, load->warnings, TULLE_WARNINGS_MAX);
     if (repeated)
         tulle__warn(load->warnings, TULLE_WARNINGS_MAX, "%s: %" PRId64 " %s and %s %s", gate->name, repeated,
@@ -128,32 +125,29 @@ static tulle__progress_meter *meter_of(const tulle__loading *load, const tulle__
 
 static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
 {
-    tulle_status status;
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
     int rank = load->comm->rank, size = load->comm->size;
-    int64_t mine = 0, first = 0, *all = NULL;
-    void *values = NULL;
+    TULLE__SCOPED int64_t *all = NULL;
+    int64_t mine = 0, first = 0;
+    TULLE__SCOPED void *values = NULL;
     tulle_type type = load->options->type;
     memset(stats, 0, sizeof *stats);
     tulle__entries_init(entries, h->wide, 0, type);
     tulle__mtx_watch(mtx, meter_of(load, mtx));
     TULLE_CALL(tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine)));
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
-    TULLE_TRY(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
+    TULLE_CALL(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
+    TULLE_CALL(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
     for (int r = 0; r < rank; r++) first += all[r];
-    TULLE_TRY(tulle__alloc((size_t)mine, tulle_type_size(type), "numbers of an array", &values));
+    TULLE_CALL(tulle__alloc((size_t)mine, tulle_type_size(type), "numbers of an array", &values));
     tulle__mtx_watch(mtx, meter_of(load, mtx));
-    TULLE_TRY(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
+    TULLE_CALL(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
     for (int64_t k = 0; k < mine && first + k < h->stored; k++) {
         int64_t row, col;
         double x = tulle__element(type, values, k);
         tulle__mtx_array_place(h, first + k, &row, &col);
-        TULLE_TRY(tulle__entries_add(entries, row, col, x));
+        TULLE_CALL(tulle__entries_add(entries, row, col, x));
     }
-out:
-    tulle__free(all);
-    tulle__free(values);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status parse_coordinates(
@@ -215,96 +209,104 @@ out:
 
 /* ---- Binsparse ---- */
 
+static tulle_status parse_binsparse(
+    const tulle__loading *load, tulle__gate *gate, tulle__binsparse **file, tulle__entries *entries)
+{
+    const tulle_comm *comm = load->comm;
+    tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
+    TULLE_CALL(tulle__binsparse_open(load->operand, NULL, file));
+    tulle__binsparse_watch(*file, meter, tulle__binsparse_head(*file)->stored / comm->size + 1);
+    const tulle_status status = tulle__binsparse_parse(*file, comm->rank, comm->size, gate, entries);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
+    return status;
+}
+
 static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
 {
-    tulle_comm *comm = load->comm;
     tulle__binsparse *file = NULL;
     tulle__gate gate = tulle__gate_for(load, load->operand);
-    tulle__entries entries;
+    TULLE__SCOPED_BY(tulle__entries_fini) tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, gate.type);
-    tulle_status status = tulle__binsparse_open(load->operand, NULL, &file);
-    if (status == TULLE_OK) {
-        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
-        tulle__binsparse_watch(file, meter, tulle__binsparse_head(file)->stored / comm->size + 1);
-        status = tulle__binsparse_parse(file, comm->rank, comm->size, &gate, &entries);
-        tulle__progress_meter_stop(meter, status == TULLE_OK);
-    }
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) {
-        tulle__binsparse_structure s = tulle__binsparse_head(file)->structure;
-        struct kind kind = {s == TULLE__BINSPARSE_GENERAL ? TULLE__MIRROR_NONE
-                            : s == TULLE__BINSPARSE_SKEW_LOWER || s == TULLE__BINSPARSE_SKEW_UPPER
-                                ? TULLE__MIRROR_SKEW
-                                : TULLE__MIRROR_SYMMETRIC,
-            0, NULL};
-        status = assemble_entries(load, &entries, &gate, &kind, A);
-    }
-    tulle__entries_fini(&entries);
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(load->comm, parse_binsparse(load, &gate, &file, &entries)));
+    tulle__binsparse_structure s = tulle__binsparse_head(file)->structure;
+    struct kind kind = {s == TULLE__BINSPARSE_GENERAL ? TULLE__MIRROR_NONE
+                        : s == TULLE__BINSPARSE_SKEW_LOWER || s == TULLE__BINSPARSE_SKEW_UPPER
+                            ? TULLE__MIRROR_SKEW
+                            : TULLE__MIRROR_SYMMETRIC,
+        0, NULL};
+    TULLE_TRY(assemble_entries(load, &entries, &gate, &kind, A));
+out:
     tulle__binsparse_close(file);
     return status;
 }
 
 /* ---- NumPy's zip files ---- */
 
-/* Compares the checksums over all parts with those in the file. */
+/* Compares the checksums over all parts with those in the file. Collective, agreed. */
 static tulle_status check_sums(const tulle__npz *npz, tulle_comm *comm, const tulle__npz_sums *mine)
 {
-    tulle__npz_sums *all = NULL;
-    tulle_status status = tulle__alloc((size_t)comm->size, sizeof *all, "checksums", &all);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_allgather(comm, mine, sizeof *mine, all);
+    TULLE__SCOPED tulle__npz_sums *all = NULL;
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc((size_t)comm->size, sizeof *all, "checksums", &all)));
+    tulle_status status = tulle_comm_allgather(comm, mine, sizeof *mine, all);
     if (status == TULLE_OK) status = tulle__npz_check(npz, comm->size, all);
-    tulle__free(all);
     return tulle_comm_agree(comm, status);
+}
+
+static tulle_status parse_npz(
+    const tulle__loading *load, tulle__gate *gate, tulle__npz **npz, tulle__entries *entries, tulle__npz_sums *sums)
+{
+    tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
+    TULLE_CALL(tulle__npz_open(load->operand, npz));
+    tulle__npz_watch(*npz, meter, load->comm->size);
+    const tulle_status status = tulle__npz_parse(*npz, load->comm->rank, load->comm->size, gate, entries, sums);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
+    return status;
 }
 
 static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
 {
-    tulle_comm *comm = load->comm;
     tulle__npz *npz = NULL;
     tulle__npz_sums sums;
     tulle__gate gate = tulle__gate_for(load, load->operand);
-    tulle__entries entries;
+    TULLE__SCOPED_BY(tulle__entries_fini) tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, gate.type);
-    tulle_status status = tulle__npz_open(load->operand, &npz);
-    if (status == TULLE_OK) {
-        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
-        tulle__npz_watch(npz, meter, comm->size);
-        status = tulle__npz_parse(npz, comm->rank, comm->size, &gate, &entries, &sums);
-        tulle__progress_meter_stop(meter, status == TULLE_OK);
-    }
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = check_sums(npz, comm, &sums);
-    if (status == TULLE_OK) status = assemble_entries(load, &entries, &gate, &(struct kind){0}, A);
-    tulle__entries_fini(&entries);
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(load->comm, parse_npz(load, &gate, &npz, &entries, &sums)));
+    TULLE_TRY(check_sums(npz, load->comm, &sums));
+    TULLE_TRY(assemble_entries(load, &entries, &gate, &(struct kind){0}, A));
+out:
     tulle__npz_close(npz);
     return status;
 }
 
 /* ---- PETSc's binary files ---- */
 
+static tulle_status parse_petsc(
+    const tulle__loading *load, tulle__gate *gate, tulle__petsc **file, tulle__entries *entries)
+{
+    const tulle_comm *comm = load->comm;
+    tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
+    TULLE_CALL(tulle__petsc_open(load->operand, file));
+    tulle__petsc_watch(*file, meter, tulle__petsc_head(*file)->stored / comm->size + 1);
+    const tulle_status status = tulle__petsc_parse(*file, comm->rank, comm->size, gate, entries);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
+    return status;
+}
+
 static tulle_status load_petsc(tulle__loading *load, tulle_mat **A)
 {
-    tulle_comm *comm = load->comm;
     tulle__petsc *file = NULL;
     tulle__gate gate = tulle__gate_for(load, load->operand);
-    tulle__entries entries;
+    TULLE__SCOPED_BY(tulle__entries_fini) tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, gate.type);
-    tulle_status status = tulle__petsc_open(load->operand, &file);
-    if (status == TULLE_OK) {
-        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
-        tulle__petsc_watch(file, meter, tulle__petsc_head(file)->stored / comm->size + 1);
-        status = tulle__petsc_parse(file, comm->rank, comm->size, &gate, &entries);
-        tulle__progress_meter_stop(meter, status == TULLE_OK);
-    }
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) {
-        if (tulle__petsc_head(file)->more)
-            tulle__warn(
-                load->warnings, TULLE_WARNINGS_MAX, "%s: the first object was read; others follow it", load->operand);
-        status = assemble_entries(load, &entries, &gate, &(struct kind){0}, A);
-    }
-    tulle__entries_fini(&entries);
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(load->comm, parse_petsc(load, &gate, &file, &entries)));
+    if (tulle__petsc_head(file)->more)
+        tulle__warn(
+            load->warnings, TULLE_WARNINGS_MAX, "%s: the first object was read; others follow it", load->operand);
+    TULLE_TRY(assemble_entries(load, &entries, &gate, &(struct kind){0}, A));
+out:
     tulle__petsc_close(file);
     return status;
 }
@@ -340,13 +342,13 @@ static tulle_status load_nonzeros(tulle__loading *load, tulle_mat **A)
 {
     tulle__dense *dense = NULL;
     tulle__gate gate = tulle__gate_for(load, load->operand);
-    tulle__entries entries;
+    TULLE__SCOPED_BY(tulle__entries_fini) tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, gate.type);
     tulle_status status = tulle__dense_open(load->operand, load->format, &dense);
     if (status == TULLE_OK) status = read_nonzeros(load, dense, &gate, &entries);
-    status = tulle_comm_agree(load->comm, status);
-    if (status == TULLE_OK) status = assemble_entries(load, &entries, &gate, &(struct kind){0}, A);
-    tulle__entries_fini(&entries);
+    TULLE_TRY(tulle_comm_agree(load->comm, status));
+    TULLE_TRY(assemble_entries(load, &entries, &gate, &(struct kind){0}, A));
+out:
     tulle__dense_close(dense);
     return status;
 }

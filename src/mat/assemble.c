@@ -517,41 +517,42 @@ static tulle_status collect_lines(struct work *w)
     return w->collected;
 }
 
-static tulle_status assemble_compressed(const struct work *whole, tulle_mat **out)
+/* The axes of the lines that have entries. Collective, agreed. */
+static tulle_status find_axes(const struct work *whole, tulle__compressed *parts)
 {
-    tulle_status status;
-    tulle__compressed parts = {.inner = NULL};
-    tulle_layout *inner = NULL;
-    tulle_mat *A = NULL;
     struct work w = *whole;
-    status = tulle_comm_agree(w.comm, collect_lines(&w));
-    if (status == TULLE_OK) status = tulle__axis_join(w.comm, &w.lines[0], &parts.rows);
-    if (status == TULLE_OK) status = tulle__axis_join(w.comm, &w.lines[1], &parts.cols);
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(w.comm, collect_lines(&w)));
+    TULLE_TRY(tulle__axis_join(w.comm, &w.lines[0], &parts->rows));
+    TULLE_TRY(tulle__axis_join(w.comm, &w.lines[1], &parts->cols));
+out:
     tulle__numbers_fini(&w.lines[0]);
     tulle__numbers_fini(&w.lines[1]);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(w.comm, tulle__compressed_layout(w.layout, &parts.rows, &parts.cols, &inner));
-    if (status != TULLE_OK) goto out;
-    w = work_of(w.comm, inner, w.type, w.source, w.assembly);
+    return status;
+}
+
+/* Collective, agreed. */
+static tulle_status assemble_inner(const struct work *whole, const tulle_layout *inner, tulle__compressed *parts)
+{
+    struct work w = work_of(whole->comm, inner, whole->type, whole->source, whole->assembly);
     w.m = whole->m;
     w.n = whole->n;
-    w.axes = &parts;
-    status = assemble(&w, &parts.inner);
-    if (status == TULLE_ERR_FORMAT && w.assembly->repeated) { /* its place in the whole matrix */
-        w.assembly->row = parts.rows.number[w.assembly->row];
-        w.assembly->col = parts.cols.number[w.assembly->col];
-        status = tulle__fail_repeated(w.assembly);
-    }
-    if (status != TULLE_OK) goto out;
-    status = tulle_comm_agree(w.comm, tulle__compressed_wrap(w.comm, whole->layout, w.type, &parts, &A));
-    if (status == TULLE_OK)
-        *out = A;
-    else
-        tulle__mat_drop(A);
-out:
-    tulle__compressed_drop(&parts);
-    tulle_layout_free(inner);
-    return status;
+    w.axes = parts;
+    const tulle_status status = assemble(&w, &parts->inner);
+    if (status != TULLE_ERR_FORMAT || !w.assembly->repeated) return status;
+    w.assembly->row = parts->rows.number[w.assembly->row]; /* its place in the whole matrix */
+    w.assembly->col = parts->cols.number[w.assembly->col];
+    return tulle__fail_repeated(w.assembly);
+}
+
+static tulle_status assemble_compressed(const struct work *w, tulle_mat **out)
+{
+    TULLE__SCOPED_LAYOUT tulle_layout *inner = NULL;
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
+    TULLE_CALL(find_axes(w, &parts));
+    TULLE_CALL(tulle_comm_agree(w->comm, tulle__compressed_layout(w->layout, &parts.rows, &parts.cols, &inner)));
+    TULLE_CALL(assemble_inner(w, inner, &parts));
+    return tulle__compressed_finish(w->comm, w->layout, w->type, TULLE_OK, &parts, out);
 }
 
 tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,

@@ -98,24 +98,31 @@ static tulle_status make_buckets(tulle__axis *axis)
     return status;
 }
 
-tulle_status tulle__axis_join(tulle_comm *comm, tulle__numbers *numbers, tulle__axis *axis)
+/* The numbers of all PEs, once each, and in as little memory as they take. */
+static tulle_status gather_all(tulle_comm *comm, tulle__numbers *numbers)
 {
     int32_t narrow;
+    if (comm->size > 1) {
+        TULLE_CALL(gather(comm, numbers));
+        TULLE_CALL(reduce(numbers));
+    }
+    TULLE_CALL(tulle__narrow(numbers->count, "the number of stored lines", &narrow));
+    return tulle__realloc((size_t)numbers->count, sizeof *numbers->at, "numbers of stored lines", &numbers->at);
+}
+
+static tulle_status make_axis(tulle_comm *comm, tulle__numbers *numbers, tulle__axis *axis)
+{
+    TULLE_CALL(gather_all(comm, numbers));
+    *axis = (tulle__axis){.count = numbers->count, .number = numbers->at};
+    *numbers = (tulle__numbers){.count = 0};
+    return make_buckets(axis);
+}
+
+tulle_status tulle__axis_join(tulle_comm *comm, tulle__numbers *numbers, tulle__axis *axis)
+{
     *axis = (tulle__axis){.count = 0};
-    tulle_status status = tulle_comm_agree(comm, reduce(numbers));
-    if (status == TULLE_OK && comm->size > 1) {
-        status = gather(comm, numbers);
-        if (status == TULLE_OK) status = reduce(numbers);
-    }
-    if (status == TULLE_OK) status = tulle__narrow(numbers->count, "the number of stored lines", &narrow);
-    if (status == TULLE_OK) /* shrinks, so that what is kept is what counts */
-        status = tulle__realloc((size_t)numbers->count, sizeof *numbers->at, "numbers of stored lines", &numbers->at);
-    if (status == TULLE_OK) {
-        *axis = (tulle__axis){.count = numbers->count, .number = numbers->at};
-        *numbers = (tulle__numbers){.count = 0};
-        status = make_buckets(axis);
-    }
-    status = tulle_comm_agree(comm, status);
+    TULLE_CALL(tulle_comm_agree(comm, reduce(numbers)));
+    const tulle_status status = tulle_comm_agree(comm, make_axis(comm, numbers, axis));
     if (status != TULLE_OK) tulle__axis_fini(axis);
     return status;
 }

@@ -47,9 +47,8 @@ static void map_cuts(const tulle_gidx *cut, int parts, const tulle__axis *axis, 
 tulle_status tulle__compressed_layout(
     const tulle_layout *l, const tulle__axis *rows, const tulle__axis *cols, tulle_layout **inner)
 {
-    tulle_status status;
-    tulle_gidx *cut = NULL;
-    TULLE_TRY(tulle__alloc((size_t)l->mt + (size_t)l->nt + 2, sizeof *cut, "cuts", &cut));
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE_CALL(tulle__alloc((size_t)l->mt + (size_t)l->nt + 2, sizeof *cut, "cuts", &cut));
     map_cuts(l->row_cut, l->mt, rows, cut);
     map_cuts(l->col_cut, l->nt, cols, cut + l->mt + 1);
     const tulle_layout_spec spec = {.m = cut[l->mt],
@@ -59,10 +58,7 @@ tulle_status tulle__compressed_layout(
         .row_cut = cut,
         .col_cut = cut + l->mt + 1,
         .owner = l->owner};
-    status = tulle_layout_new(&spec, INT32_MAX, inner);
-out:
-    tulle__free(cut);
-    return status;
+    return tulle_layout_new(&spec, INT32_MAX, inner);
 }
 
 /* The parts of a matrix without entries. */
@@ -93,6 +89,20 @@ out:
     tulle__compressed_drop(&none);
     tulle__mat_drop(made);
     return status;
+}
+
+tulle_status tulle__compressed_finish(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    tulle_status status, tulle__compressed *parts, tulle_mat **A)
+{
+    tulle_mat *made = NULL;
+    if (status == TULLE_OK) status = tulle__compressed_wrap(comm, layout, type, parts, &made);
+    return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
+}
+
+tulle_status tulle__compressed_axes_copy(const tulle__axis *rows, const tulle__axis *cols, tulle__compressed *parts)
+{
+    TULLE_CALL(tulle__axis_copy(rows, &parts->rows));
+    return tulle__axis_copy(cols, &parts->cols);
 }
 
 void tulle__compressed_set(tulle_mat *A, tulle__compressed *parts)
@@ -169,13 +179,11 @@ static tulle_status add_numbers(const tulle_mat *A, bool rows, tulle__numbers *n
 tulle_status tulle__compressed_axis(
     const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
 {
-    tulle__numbers numbers = {.count = 0};
+    TULLE__SCOPED_BY(tulle__numbers_fini) tulle__numbers numbers = {.count = 0};
     tulle_status status = add_numbers(X, rows_of_x, &numbers);
     if (status == TULLE_OK && Y && Y->kind == TULLE_CSR) status = add_numbers(Y, rows_of_y, &numbers);
-    status = tulle_comm_agree(X->comm, status);
-    if (status == TULLE_OK) status = tulle__axis_join(X->comm, &numbers, axis);
-    tulle__numbers_fini(&numbers);
-    return status;
+    TULLE_CALL(tulle_comm_agree(X->comm, status));
+    return tulle__axis_join(X->comm, &numbers, axis);
 }
 
 /* The tile's structure on the axes. */
@@ -218,19 +226,15 @@ tulle_status tulle__compressed_map(
     const tulle_mat *A, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made)
 {
     if (known) return map_tiles(A, rows, cols, true, *made);
-    tulle_layout *layout = NULL;
-    tulle_mat *M = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__compressed_layout(A->layout, rows, cols, &layout));
-    TULLE_TRY(tulle__mat_make_empty(A->comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &M));
-    TULLE_TRY(map_tiles(A, rows, cols, false, M));
-    TULLE_TRY(tulle__mat_publish(M));
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *M = NULL;
+    TULLE_CALL(tulle__compressed_layout(A->layout, rows, cols, &layout));
+    TULLE_CALL(tulle__mat_make_empty(A->comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &M));
+    TULLE_CALL(map_tiles(A, rows, cols, false, M));
+    TULLE_CALL(tulle__mat_publish(M));
     *made = M;
     M = NULL;
-out:
-    tulle_layout_free(layout);
-    tulle__mat_drop(M);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- to and from CSR ---- */
@@ -268,12 +272,16 @@ out:
         A->layout->m, A->layout->n, A->nnz, 8e-9 * (double)A->layout->m, tulle__error_marked());
 }
 
+static tulle_status expand_and_publish(tulle_mat *A)
+{
+    TULLE_CALL(expand_tiles(A));
+    return tulle__mat_publish(A);
+}
+
 tulle_status tulle__compressed_expand(tulle_mat *A)
 {
     TULLE_CALL(tulle__mat_order(A->compressed->inner));
-    tulle_status status = expand_tiles(A);
-    if (status == TULLE_OK) status = tulle__mat_publish(A);
-    status = tulle_comm_agree(A->comm, status);
+    const tulle_status status = tulle_comm_agree(A->comm, expand_and_publish(A));
     if (status != TULLE_OK) {
         tulle__mat_unplace(A);
         return status;
@@ -289,16 +297,11 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
     if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_mat *made = NULL;
-    const bool wide = tulle__compressed_pays(layout, INT64_MAX); /* CSR cannot have it */
-    tulle_status status = wide ? tulle__compressed_wrap(comm, layout, type, NULL, &made)
-                               : tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &made);
-    if (status == TULLE_OK && !wide) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    if (tulle__compressed_pays(layout, INT64_MAX)) /* CSR cannot have it */
+        return tulle__compressed_finish(comm, layout, type, TULLE_OK, NULL, A);
+    tulle_status status = tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &made);
+    if (status == TULLE_OK) status = tulle__mat_publish(made);
+    return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
 }
 
 tulle_status tulle_mat_expand(tulle_mat *A)
@@ -307,24 +310,23 @@ tulle_status tulle_mat_expand(tulle_mat *A)
     return A->compressed ? tulle__compressed_expand(A) : TULLE_OK;
 }
 
+static tulle_status make_parts(const tulle_mat *A, tulle__compressed *parts)
+{
+    if (!A->compressed) TULLE_CALL(tulle__mat_order(A));
+    TULLE_CALL(tulle__compressed_axis(A, true, NULL, false, &parts->rows));
+    TULLE_CALL(tulle__compressed_axis(A, false, NULL, false, &parts->cols));
+    return tulle__compressed_map(A, &parts->rows, &parts->cols, false, &parts->inner);
+}
+
 tulle_status tulle_mat_compress(const tulle_mat *A, tulle_mat **H)
 {
     if (TULLE__NULL(A) || TULLE__NULL(H)) return tulle__refuse(A ? A->comm : NULL);
-    tulle__compressed parts = {.inner = NULL};
-    tulle_mat *made = NULL;
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR)
         status = tulle__fail(TULLE_ERR_ARG, "a %s matrix has no rows to compress", tulle_kind_name(A->kind));
-    TULLE_TRY(tulle_comm_agree(A->comm, status));
-    if (!A->compressed) TULLE_TRY(tulle__mat_order(A));
-    TULLE_TRY(tulle__compressed_axis(A, true, NULL, false, &parts.rows));
-    TULLE_TRY(tulle__compressed_axis(A, false, NULL, false, &parts.cols));
-    TULLE_TRY(tulle__compressed_map(A, &parts.rows, &parts.cols, false, &parts.inner));
-    TULLE_TRY(tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
-out:
-    status = tulle_comm_agree(A->comm, status);
-    tulle__compressed_drop(&parts);
-    return tulle__mat_or_drop(status, made, H);
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    return tulle__compressed_finish(A->comm, A->layout, A->type, make_parts(A, &parts), &parts, H);
 }
 
 tulle_status tulle_mat_compressed(const tulle_mat *A, tulle_compressed *view)

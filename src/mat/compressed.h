@@ -34,6 +34,15 @@ tulle_status tulle__compressed_wrap(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts, tulle_mat **A);
 
 /*
+ * The same, into *A. status: of what this PE did to make the parts, since the last agreement. Collective, agreed.
+ */
+tulle_status tulle__compressed_finish(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    tulle_status status, tulle__compressed *parts, tulle_mat **A);
+
+/* Copies two axes to parts. Local. */
+tulle_status tulle__compressed_axes_copy(const tulle__axis *rows, const tulle__axis *cols, tulle__compressed *parts);
+
+/*
  * The axis of the rows, or else columns, that have entries: X's, and Y's unless Y is NULL or dense. X is CSR,
  * compressed or not. Collective, agreed.
  */

@@ -117,6 +117,12 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
     return TULLE_OK;
 }
 
+tulle_status tulle__fetch_read(const tulle_mat *A, int i, int j, tulle__fetch *fetch, tulle_tile *tile)
+{
+    TULLE_CALL(tulle__fetch_init(A, i, j, fetch));
+    return tulle__fetch_await(fetch, tile);
+}
+
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
     if (fetch->A) (void)tulle__fetch_arrive(fetch);
@@ -131,18 +137,15 @@ void tulle__fetch_fini(tulle__fetch *fetch)
 tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **fetch)
 {
     if (TULLE__NULL(A) || TULLE__NULL(fetch)) return TULLE_ERR_ARG;
-    tulle_fetch *f;
+    TULLE__SCOPED tulle_fetch *f = NULL;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
         return tulle__fail(TULLE_ERR_ARG, "there is no tile (%d, %d): the matrix has %d x %d tiles", i, j,
             A->layout->mt, A->layout->nt);
     TULLE_CALL(tulle__wants_tiles(A));
     TULLE_CALL(tulle__alloc_zero(1, sizeof *f, "a fetch", &f));
-    tulle_status status = tulle__fetch_init(A, i, j, &f->in);
-    if (status != TULLE_OK) {
-        tulle__free(f);
-        return status;
-    }
+    TULLE_CALL(tulle__fetch_init(A, i, j, &f->in));
     *fetch = f;
+    f = NULL;
     return TULLE_OK;
 }
 

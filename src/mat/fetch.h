@@ -47,6 +47,8 @@ int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */
 void tulle__fetch_fini(tulle__fetch *fetch);
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
+/* Starts and awaits: for a tile that is read at once. */
+tulle_status tulle__fetch_read(const tulle_mat *A, int i, int j, tulle__fetch *fetch, tulle_tile *tile);
 /* Waits for a pending get, that transfer alone. */
 tulle_status tulle__fetch_arrive(tulle__fetch *fetch);
 

@@ -188,13 +188,12 @@ tulle_status tulle_layout_in_blocks(
 {
     if (TULLE__NULL(layout) || TULLE__NULL(rows) || TULLE__NULL(cols) || TULLE__NULL(in_blocks)) return TULLE_ERR_ARG;
     if (TULLE__NULL_AS(rows->cut, "rows->cut") || TULLE__NULL_AS(cols->cut, "cols->cut")) return TULLE_ERR_ARG;
-    tulle_status status;
-    tulle_gidx *row_cut = NULL, *col_cut = NULL;
+    TULLE__SCOPED tulle_gidx *row_cut = NULL, *col_cut = NULL;
     tulle_layout_spec spec = spec_of(layout);
-    TULLE_TRY(tulle__block_cuts_check("row", *rows, layout->m));
-    TULLE_TRY(tulle__block_cuts_check("column", *cols, layout->n));
-    TULLE_TRY(tulle__alloc((size_t)layout->mt + 1, sizeof *row_cut, "row cuts", &row_cut));
-    TULLE_TRY(tulle__alloc((size_t)layout->nt + 1, sizeof *col_cut, "column cuts", &col_cut));
+    TULLE_CALL(tulle__block_cuts_check("row", *rows, layout->m));
+    TULLE_CALL(tulle__block_cuts_check("column", *cols, layout->n));
+    TULLE_CALL(tulle__alloc((size_t)layout->mt + 1, sizeof *row_cut, "row cuts", &row_cut));
+    TULLE_CALL(tulle__alloc((size_t)layout->nt + 1, sizeof *col_cut, "column cuts", &col_cut));
     memcpy(row_cut, layout->row_cut, ((size_t)layout->mt + 1) * sizeof *row_cut);
     memcpy(col_cut, layout->col_cut, ((size_t)layout->nt + 1) * sizeof *col_cut);
     tulle__block_cuts_move(*rows, row_cut, layout->mt);
@@ -203,19 +202,14 @@ tulle_status tulle_layout_in_blocks(
     spec.col_cut = col_cut;
     spec.row_blocks = *rows;
     spec.col_blocks = *cols;
-    status = tulle_layout_new(&spec, INT32_MAX, in_blocks);
-out:
-    tulle__free(row_cut);
-    tulle__free(col_cut);
-    return status;
+    return tulle_layout_new(&spec, INT32_MAX, in_blocks);
 }
 
 tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **transpose)
 {
     if (TULLE__NULL(layout) || TULLE__NULL(transpose)) return TULLE_ERR_ARG;
-    tulle_status status;
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)layout->mt * (size_t)layout->nt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)layout->mt * (size_t)layout->nt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) owner[j * layout->mt + i] = layout->owner[i * layout->nt + j];
     tulle_layout_spec spec = {.m = layout->n,
@@ -227,23 +221,19 @@ tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **t
         .owner = owner,
         .row_blocks = tulle__block_cuts_view(&layout->col_blocks),
         .col_blocks = tulle__block_cuts_view(&layout->row_blocks)};
-    status = tulle_layout_new(&spec, INT32_MAX, transpose);
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, INT32_MAX, transpose);
 }
 
 tulle_status tulle_layout_square(const tulle_layout *layout, tulle_layout **square)
 {
     if (TULLE__NULL(layout) || TULLE__NULL(square)) return TULLE_ERR_ARG;
-    tulle_status status;
-    tulle_gidx *cut = NULL;
-    int *owner = NULL;
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE__SCOPED int *owner = NULL;
     if (layout->m != layout->n)
         return tulle__fail(TULLE_ERR_ARG, "%" PRId64 " x %" PRId64 ": the layout is not square", layout->m, layout->n);
-    TULLE_TRY(tulle__alloc((size_t)layout->mt + (size_t)layout->nt + 1, sizeof *cut, "cuts", &cut));
+    TULLE_CALL(tulle__alloc((size_t)layout->mt + (size_t)layout->nt + 1, sizeof *cut, "cuts", &cut));
     const int parts = tulle__layout_join_cuts(layout->row_cut, layout->mt, layout->col_cut, layout->nt, cut);
-    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)parts, sizeof *owner, "owners", &owner));
+    TULLE_CALL(tulle__alloc((size_t)parts * (size_t)parts, sizeof *owner, "owners", &owner));
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < parts; j++)
             owner[(int64_t)i * parts + j] =
@@ -258,11 +248,7 @@ tulle_status tulle_layout_square(const tulle_layout *layout, tulle_layout **squa
         .owner = owner,
         .row_blocks = tulle__block_cuts_view(&layout->row_blocks),
         .col_blocks = tulle__block_cuts_view(&layout->col_blocks)};
-    status = tulle_layout_new(&spec, INT32_MAX, square);
-out:
-    tulle__free(owner);
-    tulle__free(cut);
-    return status;
+    return tulle_layout_new(&spec, INT32_MAX, square);
 }
 
 bool tulle_half_stores(tulle_gidx blocks, tulle_gidx row, tulle_gidx col)

@@ -226,24 +226,6 @@ void tulle__mat_drop(tulle_mat *A)
     tulle__free(A);
 }
 
-tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out)
-{
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
-}
-
-tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out)
-{
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle_mat_free(made);
-    return status;
-}
-
 void tulle__mat_free_owned(tulle__owned *object)
 {
     tulle__mat_drop((tulle_mat *)object);
@@ -258,11 +240,6 @@ void tulle_mat_free(tulle_mat *A)
     if (!A) return;
     if (A->comm->size > 1) (void)tulle_comm_barrier(A->comm);
     tulle__mat_drop(A);
-}
-
-void tulle__mat_free_scoped(tulle_mat **A)
-{
-    tulle_mat_free(*A);
 }
 
 /* Each PE contributes one record for each of its tiles, in tile order. */

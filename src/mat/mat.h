@@ -218,13 +218,21 @@ tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
 
-/* Declares local matrices, NULL or freed by all PEs (tulle_mat_free) where they go out of scope: see TULLE__SCOPED. */
+/*
+ * Declares local matrices, NULL or freed by all PEs (tulle_mat_free) where they go out of scope: see TULLE__SCOPED. The
+ * function frees one earlier, which is NULL then.
+ */
 #define TULLE__SCOPED_MAT __attribute__((cleanup(tulle__mat_free_scoped)))
 void tulle__mat_free_scoped(tulle_mat **A);
+/* The local part alone, for TULLE__SCOPED_BY. */
+void tulle__mat_drop_scoped(tulle_mat **A);
 
 /* Puts what was made into *out, or drops it (locally), or frees it, if that has failed; returns status. */
 tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out);
 tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out);
+
+/* The same for a matrix whose own tiles were filled with this status, and are published now. Collective, agreed. */
+tulle_status tulle__mat_finish(tulle_comm *comm, tulle_status status, tulle_mat *made, tulle_mat **out);
 
 /* Sums vectors of n elements over all PEs, in place. Collective. */
 tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *vector);

@@ -12,7 +12,7 @@
 #include <tulle/product.h>
 
 #include "body.h"
-#include "generated_blocks.h"
+#include "dealt_matrix.h"
 #include "tap.h"
 
 enum kind { SPMM, GEMM, SPGEMM, BLOCKS, RESIDENT, KINDS };
@@ -30,46 +30,22 @@ struct run {
 
 enum { ROWS = 6000, COLS = 130, SIZE = 300 };
 
-static tulle_status make(
-    tulle_comm *comm, tulle_gidx m, tulle_gidx n, int rows, int cols, const char *sparse, bool blocks, tulle_mat **X)
-{
-    tulle_layout *l = NULL;
-    tulle_layout_spec spec = {.m = m,
-        .n = n,
-        .tile_rows = rows,
-        .tile_cols = cols,
-        .map = TULLE_CYCLIC,
-        .grid_rows = tulle_comm_size(comm),
-        .grid_cols = 1};
-    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &l);
-    if (status == TULLE_OK && blocks) {
-        status = generated_blocks(comm, sparse, l, m, 4, X);
-    } else if (status == TULLE_OK && sparse) {
-        status = tulle_mat_load(comm, sparse, l, TULLE_CSR, NULL, NULL, X);
-    } else if (status == TULLE_OK) {
-        status = tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, X);
-        if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)(m + n));
-    }
-    tulle_layout_free(l);
-    return status;
-}
-
 static tulle_status make_operands(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)
 {
     const int tiles = tulle_comm_size(comm);
     const char *const sparse = run->kind == BLOCKS ? "er:n=6000,degree=1" : "er:n=6000,degree=4";
-    const bool blocks = run->kind == BLOCKS;
+    const int block = run->kind == BLOCKS ? 4 : 0;
     tulle_status status;
     if (run->kind == GEMM || run->kind == RESIDENT) {
         const int other = run->apart ? tiles + 1 : tiles;
-        TULLE_TRY(make(comm, SIZE, SIZE, tiles, tiles, NULL, false, A));
-        TULLE_TRY(make(comm, SIZE, SIZE, other, run->apart ? 2 : 1, NULL, false, B));
+        TULLE_TRY(dealt_matrix(comm, SIZE, SIZE, tiles, tiles, NULL, 0, A));
+        TULLE_TRY(dealt_matrix(comm, SIZE, SIZE, other, run->apart ? 2 : 1, NULL, 0, B));
     } else {
-        TULLE_TRY(make(comm, ROWS, ROWS, tiles, tiles, sparse, blocks, A));
+        TULLE_TRY(dealt_matrix(comm, ROWS, ROWS, tiles, tiles, sparse, block, A));
         if (run->kind == SPMM)
-            TULLE_TRY(make(comm, ROWS, COLS, run->apart ? tiles + 1 : tiles, 1, NULL, false, B));
+            TULLE_TRY(dealt_matrix(comm, ROWS, COLS, run->apart ? tiles + 1 : tiles, 1, NULL, 0, B));
         else
-            TULLE_TRY(make(comm, ROWS, ROWS, tiles, tiles, sparse, blocks, B));
+            TULLE_TRY(dealt_matrix(comm, ROWS, ROWS, tiles, tiles, sparse, block, B));
     }
 out:
     return status;

@@ -153,7 +153,7 @@ static void write_and_read(int wide, tulle_type type)
         status = tulle__binsparse_write_values(writer, 0, N / 2, type == TULLE_F32 ? (void *)single : (void *)value);
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, N, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_pointers(writer, 0, ROWS + 1, pointer);
-    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, status);
     ok(status == TULLE_OK, "written, %d bits, %s %s", wide ? 64 : 32, tulle_type_name(type),
         status == TULLE_OK ? "" : tulle_error_message());
     for (int nparts = 1; nparts <= 7 && status == TULLE_OK; nparts += 3) {
@@ -188,7 +188,7 @@ static void write_and_read_dense(tulle_order written, tulle_order read)
     tulle_status status = tulle__binsparse_writer_open_dense(path, ROWS, COLS, TULLE_F64, written, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, N / 2, N - N / 2, value + N / 2);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, N / 2, value);
-    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__binsparse_open(path, NULL, &file);
     static const int64_t blocks[][4] = {{0, ROWS, 0, COLS}, {3, 200, 0, COLS}, {0, ROWS, 7, 100}, {400, 11, 202, 1}};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks && status == TULLE_OK; b++) {
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
     tulle__binsparse_writer *writer;
     tulle__binsparse_sparse one = {.rows = 1, .cols = 1, .count = 1, .type = TULLE_F64};
     tulle_status status = tulle__binsparse_writer_open(path, &one, &writer);
-    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, status);
     ok(status == TULLE_ERR_STATE, "%s", tulle_error_message());
     ok(tulle__binsparse_open(path, "nowhere", &file) == TULLE_ERR_FORMAT, "%s", tulle_error_message());
     case_write(path, "no HDF5", 7);

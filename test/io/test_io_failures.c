@@ -43,10 +43,7 @@ static tulle_status write_matrix(const char *path, int level)
     for (int e = 0; e < 4 && status == TULLE_OK; e++) status = format_entry(&shape, row[e], col[e], &val[e], &text);
     if (status == TULLE_OK) status = tulle__mtx_writer_open(path, &shape, level, &writer);
     if (status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
-    if (status == TULLE_OK)
-        status = tulle__mtx_writer_close(writer);
-    else
-        tulle__mtx_writer_abort(writer);
+    status = tulle__mtx_writer_close(writer, status);
     tulle__mtx_text_fini(&text);
     return status;
 }
@@ -127,7 +124,7 @@ static void wrong_calls(void)
     tulle__mtx_text_fini(&text);
     const char *path = in_folder("b.mtx");
     tulle_status status = tulle__mtx_writer_open(path, &shape, 0, &writer);
-    if (status == TULLE_OK) status = tulle__mtx_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__mtx_writer_close(writer, status);
     ok(status == TULLE_ERR_STATE && access(path, F_OK) != 0, "%s", tulle_error_message());
     shape.cols = 4;
     ok(tulle__mtx_writer_open(path, &shape, 0, &writer) == TULLE_ERR_ARG, "%s", tulle_error_message());
@@ -173,10 +170,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     const char *dense = in_folder("a.npy");
     if (status == TULLE_OK) status = tulle__npy_writer_open(dense, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &npy_writer);
     if (status == TULLE_OK) status = tulle__npy_writer_append(npy_writer, values, 4);
-    if (status == TULLE_OK)
-        status = tulle__npy_writer_close(npy_writer);
-    else
-        tulle__npy_writer_abort(npy_writer);
+    status = tulle__npy_writer_close(npy_writer, status);
     if (status == TULLE_OK) status = tulle__npy_open(dense, &npy);
     if (status == TULLE_OK) status = tulle__npy_read(npy, open_gate(TULLE_F64), 0, 2, 0, 2, TULLE_COL_MAJOR, 2, values);
     tulle__npy_close(npy);
@@ -192,10 +186,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     if (status == TULLE_OK) status = tulle__binsparse_write_pointers(writer, 0, 3, pointer);
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, 2, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 2, values);
-    if (status == TULLE_OK)
-        status = tulle__binsparse_writer_close(writer);
-    else
-        tulle__binsparse_writer_abort(writer);
+    status = tulle__binsparse_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
     if (status == TULLE_OK) {
         status = tulle__binsparse_parse(file, 0, 1, open_gate(TULLE_F64), &entries);
@@ -207,10 +198,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     if (status == TULLE_OK)
         status = tulle__binsparse_writer_open_dense(sparse, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 4, values);
-    if (status == TULLE_OK)
-        status = tulle__binsparse_writer_close(writer);
-    else
-        tulle__binsparse_writer_abort(writer);
+    status = tulle__binsparse_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
     if (status == TULLE_OK)
         status = tulle__binsparse_read_block(file, open_gate(TULLE_F64), 0, 2, 0, 2, TULLE_COL_MAJOR, 2, values);

@@ -79,10 +79,7 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
     }
     s->stored = sum.stored;
     if (status == TULLE_OK) status = tulle__mtx_check(mtx, &sum);
-    if (writer && status == TULLE_OK)
-        status = tulle__mtx_writer_close(writer);
-    else
-        tulle__mtx_writer_abort(writer);
+    if (writer) status = tulle__mtx_writer_close(writer, status);
     tulle__mtx_close(mtx);
     return status;
 }

@@ -95,7 +95,7 @@ static void blocks(tulle_type stored, tulle_order stored_order)
         n = ROWS * COLS - first < 700 ? ROWS * COLS - first : 700;
         status = tulle__npy_writer_append(writer, data + (size_t)first * tulle_type_size(stored), n);
     }
-    if (status == TULLE_OK) status = tulle__npy_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__npy_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__npy_open(path, &npy);
     ok(status == TULLE_OK, "written and opened");
     int fine = status == TULLE_OK;
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     tulle_status status = tulle__npy_writer_open(path, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &writer);
     double two[2] = {1, 2};
     if (status == TULLE_OK) status = tulle__npy_writer_append(writer, two, 2);
-    if (status == TULLE_OK) status = tulle__npy_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__npy_writer_close(writer, status);
     ok(status == TULLE_ERR_STATE, "%s", tulle_error_message());
     tulle__npy *npy;
     unlink(path);

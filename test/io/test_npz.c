@@ -331,9 +331,7 @@ static tulle_status write_matrix(int entries, tulle_type type)
                 status =
                     tulle__npz_put(writer, i, j, type == TULLE_F32 ? (void *)&narrow : (const void *)&matrix[i][j]);
         }
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
-    tulle__npz_writer_abort(writer);
-    return status;
+    return tulle__npz_writer_close(writer, status);
 }
 
 /* More than is written at a time. */
@@ -350,7 +348,7 @@ static int write_long(int64_t rows, int64_t cols)
         double x = (double)e;
         status = tulle__npz_put(writer, e / EACH, cols - EACH + e % EACH, &x);
     }
-    if (status == TULLE_OK) status = tulle__npz_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__npz_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__npz_open(path, &npz);
     for (int p = 0; p < 3 && status == TULLE_OK; p++) {
         tulle__entries e;
@@ -387,7 +385,7 @@ static void writing(void)
     tulle_status status = tulle__npz_writer_open(
         path, &(tulle__npz_sparse){.rows = 1, .cols = 1, .count = 1, .type = TULLE_F64}, &writer);
     if (status == TULLE_OK) status = tulle__npz_put(writer, 0, 0, nan);
-    if (status == TULLE_OK) status = tulle__npz_writer_close(writer);
+    if (status == TULLE_OK) status = tulle__npz_writer_close(writer, status);
     if (status == TULLE_OK) status = tulle__npz_open(path, &npz);
     if (status == TULLE_OK) status = tulle__npz_parse(npz, 0, 1, strict_gate(TULLE_F64), &e, &sums);
     ok(status == TULLE_ERR_FORMAT, "%s", tulle_error_message());

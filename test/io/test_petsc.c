@@ -228,9 +228,7 @@ static tulle_status write_sparse(tulle_type type, int64_t count)
             float narrow = (float)val[e];
             status = tulle__petsc_put(w, r, col[e], type == TULLE_F32 ? (const void *)&narrow : (const void *)&val[e]);
         }
-    if (status == TULLE_OK) return tulle__petsc_writer_close(w);
-    tulle__petsc_writer_abort(w);
-    return status;
+    return tulle__petsc_writer_close(w, status);
 }
 
 static int file_is_bytes(void)

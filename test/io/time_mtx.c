@@ -146,7 +146,7 @@ static void time_writing(const char *path, int repeats)
             bytes += (double)text.bytes;
         }
         tulle__mtx_text_fini(&text);
-        if (tulle__mtx_writer_close(writer) != TULLE_OK) fail();
+        if (tulle__mtx_writer_close(writer, TULLE_OK) != TULLE_OK) fail();
         t.wall[k] = tulle__clock_seconds() - wall;
         t.cpu[k] = cpu_seconds() - cpu;
     }

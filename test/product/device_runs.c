@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "body.h"
 #include "comm/comm.h"
-#include "generated_blocks.h"
+#include "dealt_matrix.h"
 #include "tap.h"
 
 enum family { SPMM, SPGEMM, GEMM, BLOCKS, BLOCKS_SPMM, FAMILIES };
@@ -44,24 +44,9 @@ struct run {
 
 static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enum family family, tulle_mat **X)
 {
-    tulle_layout *layout = NULL;
-    const int sparse = family != GEMM && n == SIZE;
-    tulle_layout_spec spec = {.m = SIZE,
-        .n = n,
-        .tile_rows = rows,
-        .tile_cols = cols,
-        .map = TULLE_CYCLIC,
-        .grid_rows = tulle_comm_size(comm),
-        .grid_cols = 1};
-    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && sparse && (family == BLOCKS || family == BLOCKS_SPMM))
-        status = generated_blocks(comm, "er:n=60,degree=2", layout, SIZE, BLOCK, X);
-    else if (status == TULLE_OK && sparse)
-        status = tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, X);
-    if (status == TULLE_OK && !sparse) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, X);
-    if (status == TULLE_OK && !sparse) status = tulle_mat_fill_random(*X, (uint64_t)n);
-    tulle_layout_free(layout);
-    return status;
+    const bool blocks = family == BLOCKS || family == BLOCKS_SPMM;
+    const char *const generator = family == GEMM || n != SIZE ? NULL : blocks ? "er:n=60,degree=2" : "er:n=60,degree=6";
+    return dealt_matrix(comm, SIZE, n, rows, cols, generator, blocks ? BLOCK : 0, X);
 }
 
 /* Execute twice, with the failure anywhere in between; then once more, which must be right. */

@@ -122,13 +122,7 @@ static tulle_status one_phase(tulle_comm *comm, void *arg)
     tulle_product_options options = {0};
     const char *name = "fem:nodes=12,dof=3";
     TULLE_TRY(tulle_operand_inspect(name, NULL, &shape));
-    product_grid grid = {.m = shape.m,
-        .k = shape.m,
-        .n = shape.m,
-        .rows = tulle_comm_size(comm),
-        .cols = 1,
-        .tiles = 1,
-        .map = TULLE_BLOCK};
+    const product_grid grid = square_grid(comm, shape.m);
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, name, name, &o));
     TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));

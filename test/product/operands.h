@@ -61,6 +61,13 @@ typedef struct product_grid {
     tulle_map map;
 } product_grid;
 
+/* A square product in rows, a tile a PE. */
+__attribute__((unused)) static product_grid square_grid(const tulle_comm *comm, tulle_gidx n)
+{
+    return (product_grid){
+        .m = n, .k = n, .n = n, .rows = tulle_comm_size(comm), .cols = 1, .tiles = 1, .map = TULLE_BLOCK};
+}
+
 __attribute__((unused)) static tulle_status grid_layouts(const product_grid *g, tulle_layout *l[3])
 {
     int M = g->rows * g->tiles, N = g->cols * g->tiles, K = M > N ? M : N;

@@ -83,13 +83,7 @@ static tulle_status compare(tulle_comm *comm, void *arg)
     const char *name = "rmat:scale=9,edgefactor=8,seed=5";
     tulle_product_report sum = {.seconds = 0}, one;
     TULLE_TRY(tulle_operand_inspect(name, NULL, &shape));
-    product_grid grid = {.m = shape.m,
-        .k = shape.m,
-        .n = shape.m,
-        .rows = tulle_comm_size(comm),
-        .cols = 1,
-        .tiles = 1,
-        .map = TULLE_BLOCK};
+    const product_grid grid = square_grid(comm, shape.m);
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, name, name, &o));
     for (int phases = 1; phases <= 5; phases += 4) {

@@ -65,8 +65,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_options options = {0};
     options.alg = run->alg;
     options.phases = run->phases;
-    product_grid grid = {
-        .m = 2048, .k = 2048, .n = 2048, .rows = tulle_comm_size(comm), .cols = 1, .tiles = 1, .map = TULLE_BLOCK};
+    const product_grid grid = square_grid(comm, 2048);
     TULLE_TRY(grid_layouts(&grid, o.l));
     const char *name = run->operand ? run->operand : operand;
     TULLE_TRY(load_operands(comm, name, name, &o));

@@ -278,25 +278,21 @@ static tulle_status multiply_sparse(tulle_comm *comm, double alpha, const tulle_
     tulle_array *C, tulle_product_report *report, bool *done)
 {
     tulle__csr a, b;
-    int64_t *a_ptr = NULL, *b_ptr = NULL;
-    tulle_status status = TULLE_OK;
+    TULLE__SCOPED int64_t *a_ptr = NULL, *b_ptr = NULL;
     if (A->nnz + A->m > SMALL_ENTRIES || B->nnz + B->m > SMALL_ENTRIES) return TULLE_OK;
     if (C->storage != TULLE_STORAGE_CSR || C->val || C->ind_bytes == 8) return TULLE_OK;
     const int64_t start = tulle__now(comm);
-    TULLE_TRY(check_rows(A, &a, &a_ptr));
+    TULLE_CALL(check_rows(A, &a, &a_ptr));
     b = a;
-    if (a.m && A != B) TULLE_TRY(check_rows(B, &b, &b_ptr));
-    if (!a.m || !b.m) goto out;
+    if (a.m && A != B) TULLE_CALL(check_rows(B, &b, &b_ptr));
+    if (!a.m || !b.m) return TULLE_OK;
     const int64_t multiplications = multiplications_of(&a, &b);
-    if (!multiplications || multiplications > SMALL_PRODUCT) goto out;
+    if (!multiplications || multiplications > SMALL_PRODUCT) return TULLE_OK;
     *done = true;
     C->type = A->type;
-    TULLE_TRY(multiply_checked(comm, alpha, &a, &b, C));
+    TULLE_CALL(multiply_checked(comm, alpha, &a, &b, C));
     if (report) *report = report_of(tulle__now(comm) - start, multiplications, C->nnz);
-out:
-    tulle__free(a_ptr);
-    tulle__free(b_ptr);
-    return status;
+    return TULLE_OK;
 }
 
 bool tulle__multiply_direct(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,

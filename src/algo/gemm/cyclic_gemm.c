@@ -179,41 +179,36 @@ static tulle_status map_operand(const struct gemm *g, const struct operand *o, t
         is_b ? &g->col_map : &g->row_map, outer_cut, is_b ? l->nt : l->mt, outer);
 }
 
+static tulle_status put_operand(struct gemm *g, struct operand *o)
+{
+    TULLE__SCOPED_BY(tulle__cyclic_map_fini) tulle__cyclic_map map = {.mat = NULL};
+    TULLE_CALL(map_operand(g, o, &map));
+    return tulle__cyclic_put(&map, o->val);
+}
+
 /* Makes A' or B' with its elements. Collective, agreed. */
 static tulle_status make_operand(struct gemm *g, struct operand *o)
 {
-    tulle_layout *layout = NULL;
-    tulle__cyclic_map map = {.mat = NULL};
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_order order = o->op == TULLE_OP_T ? TULLE_ROW_MAJOR : TULLE_COL_MAJOR;
-    tulle_status status = layout_of(g, o == &g->b ? 'B' : 'A', &layout);
+    TULLE_CALL(tulle_comm_agree(g->comm, layout_of(g, o == &g->b ? 'B' : 'A', &layout)));
     if (g->comm->size == 1) { /* the caller's array is A' already, and is only read */
         tulle__window w = tulle__window_of(o->part, o->val, tulle_type_size(g->type), 0);
         const tulle_tile tile = {
             .kind = TULLE_DENSE, .type = g->type, .order = order, .ld = o->part->ld, .val = w.first};
-        if (status == TULLE_OK) status = tulle__mat_borrow(g->comm, layout, &tile, &o->mat);
-    } else {
-        status = tulle_comm_agree(g->comm, status);
-        if (status == TULLE_OK) status = tulle_mat_new_dense_undefined(g->comm, layout, g->type, order, &o->mat);
-        if (status == TULLE_OK) {
-            status = map_operand(g, o, &map);
-            if (status == TULLE_OK) status = tulle__cyclic_put(&map, o->val);
-            status = tulle_comm_agree(g->comm, status);
-        }
+        return tulle__mat_borrow(g->comm, layout, &tile, &o->mat);
     }
-    tulle__cyclic_map_fini(&map);
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_mat_new_dense_undefined(g->comm, layout, g->type, order, &o->mat));
+    return tulle_comm_agree(g->comm, put_operand(g, o));
 }
 
-static tulle_status make_result(struct gemm *g)
+static tulle_status borrow_result(struct gemm *g)
 {
-    tulle_layout *layout = NULL;
-    tulle_status status = layout_of(g, 'C', &layout);
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     const tulle_tile tile = {
         .kind = TULLE_DENSE, .type = g->type, .order = TULLE_COL_MAJOR, .ld = g->c->ld, .val = g->C};
-    if (status == TULLE_OK) status = tulle__mat_borrow(g->comm, layout, &tile, &g->result);
-    tulle_layout_free(layout);
-    return tulle_comm_agree(g->comm, status);
+    TULLE_CALL(layout_of(g, 'C', &layout));
+    return tulle__mat_borrow(g->comm, layout, &tile, &g->result);
 }
 
 static void drop(struct gemm *g)
@@ -241,7 +236,7 @@ static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_pr
     TULLE_TRY(tulle_comm_agree(g->comm, order_indices(g)));
     TULLE_TRY(make_operand(g, &g->a));
     TULLE_TRY(make_operand(g, &g->b));
-    TULLE_TRY(make_result(g));
+    TULLE_TRY(tulle_comm_agree(g->comm, borrow_result(g)));
     TULLE_TRY(tulle_product_new(g->a.mat, g->b.mat, g->result, &options, &plan));
     TULLE_TRY(tulle_product_execute(plan, alpha, beta, &report));
     if (out) *out = report;

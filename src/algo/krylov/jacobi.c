@@ -277,22 +277,21 @@ static void invert_block(const struct bound *bound, int64_t t, int rows, void *w
 static tulle_status list_inverse(
     const struct bound *bound, int64_t **rowptr, int32_t **colind, char **val, const void **values)
 {
-    tulle_status status;
     size_t size = tulle_type_size(bound->type), most = (size_t)bound->block * (size_t)bound->block;
     int64_t entries = 0;
-    char *workspace = NULL;
+    TULLE__SCOPED char *workspace = NULL;
     for (int64_t t = 0; t < bound->nblocks; t++) {
         int rows;
         (void)block_at(bound, t, &rows);
         entries += (int64_t)rows * rows;
     }
     if (bound->rows > INT32_MAX) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a preconditioner of more rows");
-    TULLE_TRY(tulle__alloc_zero((size_t)bound->rows + 1, sizeof **rowptr, "a preconditioner", rowptr));
-    TULLE_TRY(tulle__alloc((size_t)entries, sizeof **colind, "a preconditioner", colind));
+    TULLE_CALL(tulle__alloc_zero((size_t)bound->rows + 1, sizeof **rowptr, "a preconditioner", rowptr));
+    TULLE_CALL(tulle__alloc((size_t)entries, sizeof **colind, "a preconditioner", colind));
     *values = bound->val;
     if (bound->block > 1) {
-        TULLE_TRY(tulle__alloc((size_t)entries, size, "a preconditioner", val));
-        TULLE_TRY(tulle__alloc(most, size, "a preconditioner", &workspace));
+        TULLE_CALL(tulle__alloc((size_t)entries, size, "a preconditioner", val));
+        TULLE_CALL(tulle__alloc(most, size, "a preconditioner", &workspace));
         *values = *val;
     }
     int64_t to = 0;
@@ -305,9 +304,7 @@ static tulle_status list_inverse(
             (*rowptr)[at + r + 1] = to;
         }
     }
-out:
-    tulle__free(workspace);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status enter_jacobi(void *arg, tulle__device *device, tulle__device_queue *queue)

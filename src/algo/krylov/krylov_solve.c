@@ -61,32 +61,31 @@ static tulle_status enter_device(tulle__krylov *k, const tulle__krylov_workspace
         k->A, k->M, k->bound_M, &own, range, TULLE__RESIDENT_RANGES, workspace->dots, &k->resident);
 }
 
+static tulle_status make_own(tulle__krylov *k, const tulle__krylov_workspace *workspace)
+{
+    const size_t size = tulle_type_size(k->A->type);
+    TULLE_CALL(tulle__space_init(k->comm, k->A->layout, k->A->type, workspace->dots, workspace->dots, &k->space));
+    const size_t rows = (size_t)k->space.rows;
+    TULLE_CALL(tulle__alloc(rows, size, "x", &k->x));
+    TULLE_CALL(tulle__alloc(rows, size, "b", &k->b));
+    TULLE_CALL(tulle__alloc((size_t)workspace->vectors * rows, size, "vectors of the method", &k->stored));
+    return tulle__alloc_zero((size_t)workspace->small, sizeof *k->small, "the small system", &k->small);
+}
+
 /* GMRES has M write where A reads. */
 static tulle_status init(tulle__krylov *k)
 {
     int gmres = k->options.method == TULLE_KRYLOV_GMRES;
-    size_t size = tulle_type_size(k->A->type), rows;
     tulle__krylov_workspace workspace =
         gmres ? tulle__gmres_workspace(&k->options) : (tulle__krylov_workspace){1, 0, 2};
-    tulle_status status =
-        tulle__space_init(k->comm, k->A->layout, k->A->type, workspace.dots, workspace.dots, &k->space);
-    rows = (size_t)k->space.rows;
-    if (status == TULLE_OK) status = tulle__alloc(rows, size, "x", &k->x);
-    if (status == TULLE_OK) status = tulle__alloc(rows, size, "b", &k->b);
-    if (status == TULLE_OK)
-        status = tulle__alloc((size_t)workspace.vectors * rows, size, "vectors of the method", &k->stored);
-    if (status == TULLE_OK)
-        status = tulle__alloc_zero((size_t)workspace.small, sizeof *k->small, "the small system", &k->small);
-    TULLE_TRY(tulle_comm_agree(k->comm, status));
-    TULLE_TRY(make_vector(k, &k->in));
-    TULLE_TRY(make_vector(k, &k->out));
-    TULLE_TRY(make_vector(k, &k->rest));
-    TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
-    if (k->M && !gmres) TULLE_TRY(make_vector(k, &k->pre));
-    if (k->M) TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
-    TULLE_TRY(enter_device(k, &workspace));
-out:
-    return status;
+    TULLE_CALL(tulle_comm_agree(k->comm, make_own(k, &workspace)));
+    TULLE_CALL(make_vector(k, &k->in));
+    TULLE_CALL(make_vector(k, &k->out));
+    TULLE_CALL(make_vector(k, &k->rest));
+    TULLE_CALL(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
+    if (k->M && !gmres) TULLE_CALL(make_vector(k, &k->pre));
+    if (k->M) TULLE_CALL(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
+    return enter_device(k, &workspace);
 }
 
 size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
@@ -267,28 +266,24 @@ static tulle_status solve_columns(
 
 static tulle_status solve(tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
-    tulle_status status;
     int width = 1;
-    tulle_mat *staged_B = NULL, *staged_X = NULL;
-    TULLE_TRY(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
-    TULLE_TRY(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
+    TULLE__SCOPED_MAT tulle_mat *staged_B = NULL, *staged_X = NULL;
+    TULLE_CALL(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
+    TULLE_CALL(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
     const tulle_mat *from = staged_B ? staged_B : B;
     tulle_mat *to = staged_X ? staged_X : X;
     if (k->options.method == TULLE_KRYLOV_BLOCK_CG || k->options.method == TULLE_KRYLOV_MINRES)
-        TULLE_TRY(tulle__block_width(k->A, k->M, &k->options, &width));
-    TULLE_TRY(k->options.method == TULLE_KRYLOV_BLOCK_CG
-                  ? tulle__block_solve(k->A, k->M, &k->options, width, from, to, report, failed)
-              : k->options.method == TULLE_KRYLOV_MINRES
-                  ? tulle__minres_solve(k->A, k->M, &k->options, width, from, to, report, failed)
-                  : solve_columns(k, from, to, report, failed));
+        TULLE_CALL(tulle__block_width(k->A, k->M, &k->options, &width));
+    TULLE_CALL(k->options.method == TULLE_KRYLOV_BLOCK_CG
+                   ? tulle__block_solve(k->A, k->M, &k->options, width, from, to, report, failed)
+               : k->options.method == TULLE_KRYLOV_MINRES
+                   ? tulle__minres_solve(k->A, k->M, &k->options, width, from, to, report, failed)
+                   : solve_columns(k, from, to, report, failed));
     if (staged_X)
-        TULLE_TRY(tulle__columns_return(staged_X, X));
+        TULLE_CALL(tulle__columns_return(staged_X, X));
     else
-        TULLE_TRY(tulle_comm_agree(k->comm, TULLE_OK));
-out:
-    tulle_mat_free(staged_B);
-    tulle_mat_free(staged_X);
-    return status;
+        TULLE_CALL(tulle_comm_agree(k->comm, TULLE_OK));
+    return TULLE_OK;
 }
 
 static const char *name_of(int method)

@@ -33,31 +33,27 @@ TULLE__PARSE(tulle_density_method, method, methods, "method")
 /* Fraction of the filter: products drop far less than what the filter drops afterwards. */
 #define PRODUCTS .1
 
-/* *out = X A X in tiles of rows, symmetric bit by bit. */
+/* *out = X A X in tiles of rows, symmetric bit by bit. Collective, agreed. */
 static tulle_status congruence(const struct tulle__density *d, const tulle_mat *A, tulle_mat **out)
 {
     tulle__iterations it = {.filter = PRODUCTS * d->options.filter};
-    tulle_mat *moved = NULL, *left = NULL, *both = NULL;
-    tulle_status status = tulle_mat_redistribute(A, d->X->layout, &moved);
-    if (status == TULLE_OK) status = tulle__iterations_multiply_any(&it, d->X, moved, &left);
-    tulle_mat_free(moved);
-    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, left, d->X, &both);
-    tulle_mat_free(left);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(both, d->row, out);
-    tulle_mat_free(both);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL, *left = NULL, *both = NULL;
+    TULLE_CALL(tulle_mat_redistribute(A, d->X->layout, &moved));
+    TULLE_CALL(tulle__iterations_multiply_any(&it, d->X, moved, &left));
+    tulle__mat_free_scoped(&moved);
+    TULLE_CALL(tulle__iterations_multiply(&it, left, d->X, &both));
+    tulle__mat_free_scoped(&left);
+    return tulle_mat_redistribute(both, d->row, out);
 }
 
 /* degeneracy tr(D B) of the blocks that both have. Collective, agreed. */
 static tulle_status trace_of(const struct tulle__density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
 {
-    tulle_mat *moved = NULL;
-    tulle_status status =
-        tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle_mat_redistribute(B, D->layout, &moved);
-    if (status == TULLE_OK) status = tulle__inner_product(D, moved ? moved : B, trace);
-    tulle_mat_free(moved);
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL;
+    if (!tulle__layout_equal(D->layout, B->layout)) TULLE_CALL(tulle_mat_redistribute(B, D->layout, &moved));
+    TULLE_CALL(tulle__inner_product(D, moved ? moved : B, trace));
     *trace *= d->options.degeneracy;
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- K ---- */
@@ -99,16 +95,24 @@ out:
     return status;
 }
 
+/* Element i of a vector of signs. */
+static double sign_at(int64_t i)
+{
+    return tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
+}
+
 /* *error = |Z S Z v - v| / |v| of a vector of signs, Z = d->X. Collective, agreed. */
 static tulle_status measure_root(const struct tulle__density *d, double *error)
 {
     const tulle_mat *const factor[] = {d->X, d->S, d->X};
     const int64_t n = d->H->layout->m;
-    double *workspace = NULL, longest = 0, sum = 0;
-    tulle_status status = tulle__alloc_zero(4 * (size_t)n + 1, sizeof *workspace, "vectors", &workspace);
-    status = tulle_comm_agree(d->comm, status);
+    TULLE__SCOPED double *workspace = NULL;
+    double longest = 0, sum = 0;
+    TULLE_CALL(
+        tulle_comm_agree(d->comm, tulle__alloc_zero(4 * (size_t)n + 1, sizeof *workspace, "vectors", &workspace)));
     double *x = workspace, *y = workspace + n, *zeros = workspace + 2 * n, *sums = workspace + 3 * n;
-    for (int64_t i = 0; status == TULLE_OK && i < n; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
+    tulle_status status = TULLE_OK;
+    for (int64_t i = 0; i < n; i++) x[i] = sign_at(i);
     for (int k = 0; k < 3 && status == TULLE_OK; k++) {
         for (int64_t i = 0; i < n; i++) y[i] = 0;
         status = tulle__mat_apply(factor[k], TULLE_OP_N, x, zeros, y, sums, &longest, NULL);
@@ -116,21 +120,15 @@ static tulle_status measure_root(const struct tulle__density *d, double *error)
         x = y;
         y = swap;
     }
-    for (int64_t i = 0; status == TULLE_OK && i < n; i++) {
-        const double off = x[i] - (tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1);
-        sum += off * off;
-    }
+    for (int64_t i = 0; i < n; i++) sum += (x[i] - sign_at(i)) * (x[i] - sign_at(i));
     *error = n ? sqrt(sum / (double)n) : 0;
-    tulle__free(workspace);
     return tulle_comm_agree(d->comm, status);
 }
 
-/* d->X = S^(-1/2) by the method, in square tiles as products have them, and its error. Collective, agreed. */
-static tulle_status find_root(struct tulle__density *d, tulle_matfun_method method)
+/* *root = S^(-1/2) by the method. Collective, agreed. */
+static tulle_status invert_root(struct tulle__density *d, tulle_matfun_method method, tulle_mat **root)
 {
-    tulle_mat *root = NULL;
     tulle_matfun *plan = NULL;
-    tulle_layout *square = NULL;
     const bool submatrices = method == TULLE_MATFUN_SUBMATRIX;
     const tulle_matfun_options options = {.combine = d->options.combine,
         .filter = d->options.filter,
@@ -139,23 +137,29 @@ static tulle_status find_root(struct tulle__density *d, tulle_matfun_method meth
         .mixed = submatrices && d->options.mixed,
         .device = submatrices ? d->options.device : NULL};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
-    tulle_mat_free(d->X);
-    d->X = NULL;
-    tulle_status status = tulle_matfun_new(d->S, &options, &plan);
-    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
+    TULLE_CALL(tulle_matfun_new(d->S, &options, &plan));
+    const tulle_status status = tulle_matfun_execute(plan, &invsqrt, root, &d->report.overlap);
     tulle_matfun_free(plan);
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
-    tulle_mat_free(root);
-    tulle_layout_free(square);
-    return status == TULLE_OK ? measure_root(d, &d->report.overlap_error) : status;
+    return status;
+}
+
+/* d->X = S^(-1/2) by the method, in square tiles as products have them, and its error. Collective, agreed. */
+static tulle_status find_root(struct tulle__density *d, tulle_matfun_method method)
+{
+    TULLE__SCOPED_LAYOUT tulle_layout *square = NULL;
+    TULLE__SCOPED_MAT tulle_mat *root = NULL;
+    tulle__mat_free_scoped(&d->X);
+    TULLE_CALL(invert_root(d, method, &root));
+    TULLE_CALL(tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square)));
+    TULLE_CALL(tulle_mat_redistribute(root, square, &d->X));
+    tulle__mat_free_scoped(&root);
+    return measure_root(d, &d->report.overlap_error);
 }
 
 /* Without S^(-1/2). Collective, agreed. */
 static tulle_status use_pair(struct tulle__density *d)
 {
-    tulle_mat_free(d->X);
-    d->X = NULL;
+    tulle__mat_free_scoped(&d->X);
     d->options.nonorthogonal = true;
     TULLE_CALL(tulle__check_symmetric(d->S, d->row));
     return pair(d);
@@ -173,32 +177,49 @@ static tulle_status orthogonalise(struct tulle__density *d)
      */
     const double most = fmax(100 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
     const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
-    tulle_status status = find_root(d, TULLE_MATFUN_SUBMATRIX);
-    const bool off = status == TULLE_OK && !(d->report.overlap_error <= most);
+    TULLE_CALL(find_root(d, TULLE_MATFUN_SUBMATRIX));
+    const bool off = !(d->report.overlap_error <= most);
     const double exact = d->S->type == TULLE_F32 ? 1e-5 : 1e-10;
     if (off && can) return use_pair(d);
     /* iterations are exact without a filter, if S^(-1/2) is */
-    const bool loose = status == TULLE_OK && !can && !(d->options.filter > 0) && !(d->report.overlap_error <= exact);
-    if (off || loose) status = find_root(d, TULLE_MATFUN_COUPLED_NEWTON);
-    if (status == TULLE_OK && !(d->report.overlap_error <= fmax(most, 1e-3)))
-        status = tulle_comm_agree(d->comm,
+    const bool loose = !can && !(d->options.filter > 0) && !(d->report.overlap_error <= exact);
+    if (off || loose) TULLE_CALL(find_root(d, TULLE_MATFUN_COUPLED_NEWTON));
+    if (!(d->report.overlap_error <= fmax(most, 1e-3)))
+        return tulle_comm_agree(d->comm,
             tulle__fail(TULLE_ERR_CONVERGENCE,
                 "S^(-1/2) = Z is off: |Z S Z v - v| is %.3g |v|, more than %.3g; the method submatrix does without it "
                 "(nonorthogonal)",
                 d->report.overlap_error, fmax(most, 1e-3)));
-    return status == TULLE_OK ? congruence(d, d->H, &d->K) : status;
+    return congruence(d, d->H, &d->K);
 }
 
 /* ---- the function of K ---- */
 
-/* The same by iterations with whole matrices. Collective, agreed. */
+/* *P by iterations with whole matrices, its energy, states and error. Collective, agreed. */
+static tulle_status purify(
+    struct tulle__density *d, tulle__purification *method, tulle__iterations *it, double *states, tulle_mat **P)
+{
+    TULLE__SCOPED_MAT tulle_mat *rows = NULL, *filtered = NULL, *square = NULL;
+    int64_t inserted, start = tulle__now(d->comm);
+    TULLE_CALL(tulle_mat_redistribute(d->K ? d->K : d->H, d->row, &rows));
+    TULLE_CALL(tulle__row_tiles(rows, d->options.filter, &filtered, &inserted));
+    const tulle_mat *cut = filtered ? filtered : rows;
+    TULLE_CALL(tulle__purify(method, it, cut, rows, &square));
+    TULLE_CALL(tulle_mat_redistribute(square, d->row, P));
+    TULLE_CALL(trace_of(d, *P, cut, &d->report.energy));
+    TULLE_CALL(tulle__trace(*P, states));
+    d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
+    if (!d->options.check) return TULLE_OK;
+    const tulle_function step = {.kind = TULLE_FUNCTION_FERMI, .mu = method->mu};
+    return tulle__matfun_check_whole(cut, &step, d->options.filter, *P, &d->report.error, NULL);
+}
+
+/* The same, with the report. Collective, agreed. */
 static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
 {
     const tulle_mat *K = d->K ? d->K : d->H;
-    tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
     double states = 0, degeneracy = d->options.degeneracy, n = (double)K->layout->m;
     bool sign = d->report.method == TULLE_DENSITY_NEWTON_SCHULZ;
-    int64_t inserted, start = tulle__now(d->comm);
     tulle__purification method = {
         .method = d->report.method, .order = d->options.order, .states = d->states, .mu = d->mu};
     tulle__iterations it = {.filter = d->options.filter,
@@ -207,26 +228,13 @@ static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
         .scale = sign ? -degeneracy / 2 : degeneracy,
         .history = d->options.history,
         .capacity = d->options.history_capacity};
-    tulle_status status = tulle_mat_redistribute(K, d->row, &rows);
-    if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
-    const tulle_mat *cut = filtered ? filtered : rows;
-    if (status == TULLE_OK) status = tulle__purify(&method, &it, cut, rows, &square);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(square, d->row, P);
-    if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
-    if (status == TULLE_OK) status = tulle__trace(*P, &states);
-    d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
-    const tulle_function step = {.kind = TULLE_FUNCTION_FERMI, .mu = method.mu};
-    if (status == TULLE_OK && d->options.check)
-        status = tulle__matfun_check_whole(cut, &step, d->options.filter, *P, &d->report.error, NULL);
+    const tulle_status status = purify(d, &method, &it, &states, P);
     d->report.electrons = degeneracy * states;
     d->report.mu = method.mu;
     d->report.below = d->report.above = NAN;
     d->report.iterations = it.count;
     d->report.residual = it.residual;
     d->report.flops = it.flops;
-    tulle_mat_free(square);
-    tulle_mat_free(filtered);
-    tulle_mat_free(rows);
     return status;
 }
 
@@ -343,46 +351,50 @@ static tulle_status verify(const struct tulle__density *d)
     return TULLE_OK;
 }
 
-static tulle_status compute(struct tulle__density *d, tulle_mat **D)
+/* Argument of the function: K, or the pair H, S. Collective, agreed. */
+static tulle_status prepare(struct tulle__density *d)
 {
-    tulle_mat *P = NULL, *wide = NULL, *made = NULL;
-    int64_t time[4] = {tulle__now(d->comm), 0, 0, 0}, inserted;
-    tulle_status status = tulle_comm_agree(d->comm, row_layout(d, &d->row));
-    if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
-    bool direct = d->options.nonorthogonal;
-    if (status == TULLE_OK && direct) status = tulle__check_symmetric(d->S, d->row);
-    if (status == TULLE_OK && d->S) status = direct ? pair(d) : orthogonalise(d);
-    direct = d->options.nonorthogonal; /* it may have been chosen */
-    d->report.nonorthogonal = direct;
+    TULLE_CALL(tulle_comm_agree(d->comm, row_layout(d, &d->row)));
+    if (!d->S) return TULLE_OK;
+    TULLE_CALL(tulle__check_symmetric(d->H, d->row));
+    if (d->options.nonorthogonal) TULLE_CALL(tulle__check_symmetric(d->S, d->row));
+    TULLE_CALL(d->options.nonorthogonal ? pair(d) : orthogonalise(d));
+    d->report.nonorthogonal = d->options.nonorthogonal; /* it may have been chosen */
+    return TULLE_OK;
+}
+
+/* *P becomes X P X, filtered. Collective, agreed. */
+static tulle_status return_from_K(const struct tulle__density *d, tulle_mat **P)
+{
+    int64_t inserted;
+    TULLE__SCOPED_MAT tulle_mat *wide = NULL;
+    TULLE_CALL(congruence(d, *P, &wide));
+    tulle__mat_free_scoped(P);
+    if (d->options.filter > 0) TULLE_CALL(tulle__row_tiles(wide, d->options.filter, P, &inserted));
+    if (*P) return TULLE_OK;
+    *P = wide;
+    wide = NULL;
+    return TULLE_OK;
+}
+
+/* *P and the report; *P is the caller's also after a failure. Collective, agreed. */
+static tulle_status compute(struct tulle__density *d, tulle_mat **P)
+{
+    int64_t time[4] = {tulle__now(d->comm), 0, 0, 0};
+    TULLE_CALL(prepare(d));
     time[1] = tulle__now(d->comm);
-    if (status == TULLE_OK) status = function_of(d, &P);
+    TULLE_CALL(function_of(d, P));
     d->report.gap = d->report.above - d->report.below;
-    if (status == TULLE_OK && d->options.kT <= 0 && isfinite(d->report.gap)) status = tulle__density_coupling(d);
+    if (d->options.kT <= 0 && isfinite(d->report.gap)) TULLE_CALL(tulle__density_coupling(d));
     time[2] = tulle__now(d->comm);
-    if (status == TULLE_OK && d->S && !direct) {
-        status = congruence(d, P, &wide);
-        if (status == TULLE_OK && d->options.filter > 0)
-            status = tulle__row_tiles(wide, d->options.filter, &made, &inserted);
-        tulle_mat_free(P);
-        P = made ? made : wide;
-        if (made) tulle_mat_free(wide);
-    }
-    if (status == TULLE_OK) status = trace_of(d, P, d->H, &d->report.stored_energy);
-    if (status == TULLE_OK) status = stored_electrons(d, P);
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, verify(d));
-    if (status == TULLE_OK && d->options.check) status = tulle__density_truncation(d, P);
+    if (d->S && !d->options.nonorthogonal) TULLE_CALL(return_from_K(d, P));
+    TULLE_CALL(trace_of(d, *P, d->H, &d->report.stored_energy));
+    TULLE_CALL(stored_electrons(d, *P));
+    TULLE_CALL(tulle_comm_agree(d->comm, verify(d)));
+    if (d->options.check) TULLE_CALL(tulle__density_truncation(d, *P));
     time[3] = tulle__now(d->comm);
     for (int t = 0; t < 3; t++) d->report.seconds[t] = (double)(time[t + 1] - time[t]) * 1e-9;
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_MAX, 3, d->report.seconds));
-    if (status == TULLE_OK)
-        *D = P;
-    else
-        tulle_mat_free(P);
-    tulle_mat_free(d->K);
-    tulle_mat_free(d->X);
-    tulle_layout_free(d->row);
-    return status;
+    return tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_MAX, 3, d->report.seconds));
 }
 
 /* *X: of a half all of it, which is *made. Collective, agreed. */
@@ -421,9 +433,14 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (S) TULLE_CALL(all_of(&d.S, &full_S));
     TULLE_CALL(tulle__wants_finite(d.H, "H"));
     if (S) TULLE_CALL(tulle__wants_finite(d.S, "S"));
-    TULLE_CALL(compute(&d, D));
-    if (report) *report = d.report;
-    return TULLE_OK;
+    tulle_mat *P = NULL;
+    tulle_status status = compute(&d, &P);
+    status = tulle__mat_or_free(status, P, D);
+    tulle_mat_free(d.K);
+    tulle_mat_free(d.X);
+    tulle_layout_free(d.row);
+    if (status == TULLE_OK && report) *report = d.report;
+    return status;
 }
 
 tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double mu,

@@ -146,26 +146,23 @@ static double magnitude_of(const struct pass *p, int64_t k)
 /* Local: mu from own submatrix 0, whose reduction stays, and the magnitude of its levels. */
 static tulle_status guess_from_first(struct pass *p, double *mu, double *magnitude)
 {
-    tulle_status status;
-    bool *skip = NULL;
+    TULLE__SCOPED bool *skip = NULL;
     const tulle__submatrices *s = &p->plan->s;
     tulle__visitor first = reducing(p, -1e300);
     if (!s->count) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
+    TULLE_CALL(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
     for (int64_t k = 0; k < s->count; k++) skip[k] = k > 0;
     first.skip = skip;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &p->guessed));
+    TULLE_CALL(tulle__matfun_sweep(p->plan, &first, NULL, &p->guessed));
     double part = p->d->states * (double)s->sub[0].b / (double)p->d->H->layout->m;
     if (p->reductions[0].d)
-        TULLE_TRY(tulle__level_guess(&p->reductions[0], part, mu));
+        TULLE_CALL(tulle__level_guess(&p->reductions[0], part, mu));
     else
         *mu = tulle__spectrum_guess(&p->spectrum, 0, part);
     *magnitude = magnitude_of(p, 0);
     p->spectrum.rows[0] = 0; /* another PE may steal it */
     p->at[0] = unknown;
-out:
-    tulle__free(skip);
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -177,14 +174,13 @@ static tulle_status guess(struct pass *p, tulle__occupation *o)
 {
     static const double beside = 3.14159265e-7, least = 1e-9; /* of the levels' magnitude; if they are all 0 */
     double sums[2] = {0, p->plan->s.count > 0}, magnitude = 0;
-    tulle_status status = tulle_comm_agree(p->d->comm, guess_from_first(p, &sums[0], &magnitude));
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(p->d->comm, tulle_comm_reduce_real(p->d->comm, TULLE_SUM, 2, sums));
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(p->d->comm, tulle_comm_reduce_real(p->d->comm, TULLE_MAX, 1, &magnitude));
+    tulle_comm *comm = p->d->comm;
+    TULLE_CALL(tulle_comm_agree(comm, guess_from_first(p, &sums[0], &magnitude)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &magnitude)));
     double mean = sums[1] > 0 ? sums[0] / sums[1] : 0;
     *o = tulle__occupation_at(mean + (magnitude > 0 ? beside * magnitude : least), 0);
-    return status;
+    return TULLE_OK;
 }
 
 /* True if the columns of submatrix k are the same for both occupations. */
@@ -222,7 +218,7 @@ static void sum_columns(const struct pass *p, double sums[2])
     }
 }
 
-/* The given mu, in one pass. Collective, agreed. */
+/* The given mu, in one pass. Collective. */
 static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
     struct tulle__density *d = p->d;
@@ -236,65 +232,53 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
     p->reduces = true;
     p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
     limit_bytes(p);
-    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-    if (status == TULLE_OK) {
-        sum_columns(p, sums);
-        status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums));
-    }
+    TULLE_CALL(tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s)));
+    TULLE_CALL(tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep)));
+    sum_columns(p, sums);
+    TULLE_CALL(tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums)));
     d->report.mu = d->mu;
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
-    for (int64_t k = 0; status == TULLE_OK && d->options.kT > 0 && k < p->spectrum.submatrices; k++)
+    for (int64_t k = 0; d->options.kT > 0 && k < p->spectrum.submatrices; k++)
         p->at[k].sums[0] = p->at[k].sums[1] = 0; /* N is that of a temperature: the frontier is as far from any */
-    if (status == TULLE_OK) status = find_gap(p);
-    forget(p);
-    return tulle_comm_agree(d->comm, status);
+    return find_gap(p);
 }
 
 /* Columns for p->last by the step at the guess of mu; the search found all levels from there to mu and near it. */
 static tulle_status change_levels(const struct pass *p, const tulle__reduction *r, tulle__eigen *x)
 {
-    double *change = NULL;
+    TULLE__SCOPED double *change = NULL;
     TULLE_CALL(tulle__alloc((size_t)r->found, sizeof *change, "levels", &change));
     for (int64_t i = 0; i < r->found; i++) change[i] = tulle__occupy(&p->last, r->level[i]) - (r->level[i] <= p->guess);
     tulle__reduction_change(r, x, change);
-    tulle__free(change);
     return TULLE_OK;
 }
 
 /* Columns for p->last from a reduction: a step, or one at the anchor and the levels from there to mu. */
 static tulle_status occupy_again(void *context, int64_t k, tulle__eigen *x, bool *done)
 {
-    tulle_status status = TULLE_OK;
     const struct pass *p = context;
     const tulle__spectrum *s = &p->spectrum;
     const tulle__occupation *o = &p->last;
     const tulle__reduction *r = &p->reductions[k];
     const double beyond = TULLE__BEYOND * o->kT;
     double low = o->kT > 0 ? o->mu - beyond : o->low, high = o->kT > 0 ? o->mu + beyond : o->high;
-    double *level = NULL, *change = NULL, *vectors = NULL;
+    TULLE__SCOPED double *level = NULL, *change = NULL, *vectors = NULL;
     int64_t count;
-    if (o->kT > 0 && r->Z && (r->vector || !r->found) && !(p->anchor < p->guess || p->anchor > p->guess)) {
-        *done = true;
-        return change_levels(p, r, x);
-    }
     *done = true;
+    if (o->kT > 0 && r->Z && (r->vector || !r->found) && !(p->anchor < p->guess || p->anchor > p->guess))
+        return change_levels(p, r, x);
     for (int64_t i = s->first[k]; i < s->first[k] + s->rows[k]; i++)
         *done = *done && !(s->level[i] > low && s->level[i] < high);
     if (*done) *done = tulle__reduction_columns(r, x, o->mu, 0, NULL, NULL);
     if (*done) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
-    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *change, "levels", &change));
-    TULLE_TRY(
+    TULLE_CALL(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
+    TULLE_CALL(tulle__alloc((size_t)r->n, sizeof *change, "levels", &change));
+    TULLE_CALL(
         tulle__reduction_levels(r, fmin(p->anchor, low), fmax(p->anchor, high), r->n, level, change, &count, &vectors));
     for (int64_t i = 0; i < count; i++) change[i] = tulle__occupy(o, level[i]) - (level[i] <= p->anchor);
     *done = tulle__reduction_columns(r, x, p->anchor, count, change, vectors);
-out:
-    tulle__free(level);
-    tulle__free(change);
-    tulle__free(vectors);
-    return status;
+    return TULLE_OK;
 }
 
 /* The columns for p->last, of submatrices but those in `skip`. Agreed. */
@@ -322,18 +306,18 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
 {
     struct tulle__density *d = p->d;
     double sums[2] = {0, 0};
-    tulle_status status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
-    if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &p->last, sums);
+    TULLE_CALL(tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated));
+    TULLE_CALL(tulle__spectrum_sums(&p->spectrum, &p->last, sums));
+    TULLE_CALL(tulle__frontier_find(&p->spectrum, &d->report.below, &d->report.above));
     d->report.mu = p->last.mu;
     d->report.repeated = repeated;
     d->report.filled = p->last.kT > 0 ? 0 : p->last.part;
-    if (status == TULLE_OK) status = tulle__frontier_find(&p->spectrum, &d->report.below, &d->report.above);
-    const bool has_gap = status == TULLE_OK && isfinite(d->report.below) && isfinite(d->report.above);
+    const bool has_gap = isfinite(d->report.below) && isfinite(d->report.above);
     if (has_gap && p->last.kT <= 0 && tulle__is_whole(d->states))
         d->report.mu = d->report.below + (d->report.above - d->report.below) / 2;
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
-    return status;
+    return TULLE_OK;
 }
 
 /* mu from the levels near it, of all submatrices. Collective, agreed. */
@@ -350,80 +334,54 @@ static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
     return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
 }
 
-/*
- * A number of electrons, kT > 0: tridiagonal matrices or decompositions, which are kept in half of the memory that is
- * left, then mu, then columns. Collective, agreed.
- */
-static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+/* The reductions, or decompositions, of all submatrices; at kT = 0 the columns for `first`, too. Collective, agreed. */
+static tulle_status sweep_first(struct pass *p, tulle_mat *F, const tulle__occupation *first, tulle__sweep *sweep)
 {
-    struct tulle__density *d = p->d;
-    tulle__occupation first;
-    bool *skip = NULL;
-    int64_t repeated = 0;
-    p->keeps = p->reduces = true;
-    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
-    limit_bytes(p);
-    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
-    if (status == TULLE_OK) status = guess(p, &first);
-    if (status == TULLE_OK) {
-        tulle__visitor visitor = reducing(p, first.mu);
-        visitor.kT = d->options.kT;
-        visitor.reserve = reserve_levels;
-        visitor.stolen = &p->stolen;
-        visitor.decompositions = &p->decompositions;
-        p->guess = p->anchor = first.mu;
-        status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
-        add_sweep(sweep, &p->guessed);
-    }
-    if (status == TULLE_OK) status = find_mu(p, sweep);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(
-            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
-    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
-        skip[k] = !p->spectrum.rows[k] && !p->reductions[k].d; /* other PEs computed it */
-        repeated += !skip[k] && !p->decompositions[k].A && !p->reductions[k].A;
-    }
-    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
-    if (status == TULLE_OK) status = conclude(p, repeated);
-    tulle__free(skip);
-    forget(p);
-    return tulle_comm_agree(d->comm, status);
+    const bool warm = p->keeps;
+    tulle__visitor visitor = reducing(p, first->mu);
+    visitor.kT = p->d->options.kT;
+    visitor.reserve = reserve_levels;
+    visitor.stolen = &p->stolen;
+    if (warm) visitor.decompositions = &p->decompositions;
+    p->occupation = warm ? NULL : first;
+    p->guess = p->anchor = first->mu;
+    TULLE_CALL(tulle_comm_agree(p->d->comm, tulle__matfun_sweep(p->plan, &visitor, warm ? NULL : F, sweep)));
+    add_sweep(sweep, &p->guessed);
+    return TULLE_OK;
 }
 
-/* A number of electrons, kT = 0. Collective, agreed. */
+/* True if submatrix k gets no columns for p->last: it has those for `first`, or other PEs computed it. */
+static bool is_done(const struct pass *p, int64_t k, const tulle__occupation *first)
+{
+    return p->keeps ? !p->spectrum.rows[k] && !p->reductions[k].d : is_same(p, k, first, &p->last);
+}
+
+/*
+ * A number of electrons. At kT > 0 tridiagonal matrices or decompositions, which are kept in half of the memory that is
+ * left, then mu, then columns; at kT = 0 those at a guess of mu, which are changed where mu is another. Collective.
+ */
 static tulle_status occupy_counted(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
     struct tulle__density *d = p->d;
     tulle__occupation first;
+    TULLE__SCOPED bool *skip = NULL;
     int64_t repeated = 0;
-    bool *skip = NULL;
+    p->keeps = d->options.kT > 0;
     p->reduces = true;
-    p->spectrum = (tulle__spectrum){.comm = d->comm};
+    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
     limit_bytes(p);
-    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
-    if (status == TULLE_OK) status = guess(p, &first);
-    if (status == TULLE_OK) {
-        tulle__visitor visitor = reducing(p, first.mu);
-        visitor.reserve = reserve_levels;
-        visitor.stolen = &p->stolen;
-        p->occupation = &first;
-        p->anchor = first.mu;
-        status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-        add_sweep(sweep, &p->guessed);
+    TULLE_CALL(tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s)));
+    TULLE_CALL(guess(p, &first));
+    TULLE_CALL(sweep_first(p, F, &first, sweep));
+    TULLE_CALL(find_mu(p, sweep));
+    TULLE_CALL(
+        tulle_comm_agree(d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip)));
+    for (int64_t k = 0; k < p->spectrum.submatrices; k++) {
+        skip[k] = is_done(p, k, &first);
+        repeated += !skip[k] && !(p->keeps && (p->decompositions[k].A || p->reductions[k].A));
     }
-    if (status == TULLE_OK) status = find_mu(p, sweep);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(
-            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
-    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
-        skip[k] = is_same(p, k, &first, &p->last);
-        repeated += !skip[k];
-    }
-    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
-    if (status == TULLE_OK) status = conclude(p, repeated);
-    tulle__free(skip);
-    forget(p);
-    return tulle_comm_agree(d->comm, status);
+    TULLE_CALL(repeat(p, F, skip, sweep));
+    return conclude(p, repeated);
 }
 
 static double occupation_of(double x, void *context)
@@ -443,26 +401,35 @@ static tulle_status check_columns(struct pass *p, const tulle_mat *F)
     return tulle_matfun_check(p->plan, &again, F, p->d->options.check, &p->d->report.error);
 }
 
+/* Collective, agreed. */
+static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    const tulle_status status = p->d->states < 0 ? occupy_up_to(p, F, sweep) : occupy_counted(p, F, sweep);
+    forget(p);
+    return tulle_comm_agree(p->d->comm, status);
+}
+
+/* *F and the report; *F is the caller's also after a failure. Collective, agreed. */
+static tulle_status compute(struct pass *p, tulle_mat **F)
+{
+    struct tulle__density *d = p->d;
+    tulle__sweep sweep = {.waves = 0};
+    int64_t start = tulle__now(d->comm);
+    TULLE_CALL(tulle__like(tulle__matfun_rows(p->plan), F));
+    TULLE_CALL(occupy(p, *F, &sweep));
+    TULLE_CALL(tulle_comm_agree(d->comm,
+        tulle__matfun_report(p->plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function)));
+    d->report.function.below = d->report.below;
+    d->report.function.above = d->report.above;
+    if (d->options.check) TULLE_CALL(check_columns(p, *F));
+    return tulle__symmetrise(F, &d->report.function.asymmetry);
+}
+
 tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle_matfun *plan, tulle_mat **P)
 {
     tulle_mat *F = NULL;
-    tulle__sweep sweep = {.waves = 0};
-    int64_t start = tulle__now(d->comm);
     struct pass pass = {.d = d, .plan = plan};
-    tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
-    if (status == TULLE_OK) {
-        if (d->states < 0)
-            status = occupy_up_to(&pass, F, &sweep);
-        else
-            status = d->options.kT > 0 ? occupy_warm(&pass, F, &sweep) : occupy_counted(&pass, F, &sweep);
-        if (status == TULLE_OK)
-            status = tulle_comm_agree(d->comm,
-                tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));
-        d->report.function.below = d->report.below;
-        d->report.function.above = d->report.above;
-        if (status == TULLE_OK && d->options.check) status = check_columns(&pass, F);
-        if (status == TULLE_OK) status = tulle__symmetrise(&F, &d->report.function.asymmetry);
-    }
+    const tulle_status status = compute(&pass, &F);
     tulle__spectrum_fini(&pass.spectrum);
     return tulle__mat_or_free(status, F, P);
 }

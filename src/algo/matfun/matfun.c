@@ -141,6 +141,30 @@ out:
     return status;
 }
 
+/* Checks what a PE can check by itself, and allocates the plan. */
+static tulle_status begin(const tulle_mat *A, tulle_matfun_options *options, tulle_matfun **plan)
+{
+    TULLE_CALL(tulle__mat_has_tiles(A));
+    TULLE_CALL(check(A, options));
+    TULLE_CALL(tulle__order_check(&options->order));
+    TULLE_CALL(check_options(options));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **plan, "a plan", plan));
+    (*plan)->given = (*plan)->A = A;
+    (*plan)->options = *options;
+    return tulle__alloc_zero(1, sizeof *(*plan)->checked, "a plan", &(*plan)->checked);
+}
+
+/* *plan is the caller's also after a failure. Collective, agreed. */
+static tulle_status build(const tulle_mat *A, tulle_matfun_options *o, tulle_matfun **plan)
+{
+    TULLE_CALL(tulle_comm_agree(A->comm, begin(A, o, plan)));
+    const int64_t same[] = {o->combine, o->symmetric, (int64_t)o->method, o->order, o->mixed};
+    TULLE_CALL(tulle__agree_alike(A->comm, 5, same, "options of a function"));
+    tulle__pe_own(A->comm->pe, &(*plan)->owned, drop);
+    if (o->device) TULLE_CALL(tulle_comm_agree(A->comm, tulle__eigen_device_new(A->comm, o->device, &(*plan)->device)));
+    return make(*plan);
+}
+
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
@@ -148,29 +172,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
         return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
     tulle_matfun *made = NULL;
-    tulle_comm *comm = A->comm;
-    int order = options->order;
-    tulle_status status = tulle__mat_has_tiles(A);
-    if (status == TULLE_OK) status = check(A, options);
-    if (status == TULLE_OK) status = tulle__order_check(&order);
-    if (status == TULLE_OK) status = check_options(options);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made->checked, "a plan", &made->checked);
-    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__agree_alike(comm, 5, same, "options of a function");
-    if (status != TULLE_OK) {
-        if (made) tulle__free(made->checked);
-        tulle__free(made);
-        return status;
-    }
-    made->given = made->A = A;
-    made->options = *options;
-    made->options.order = order;
-    tulle__pe_own(comm->pe, &made->owned, drop);
-    if (options->device) status = tulle__eigen_device_new(comm, options->device, &made->device);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make(made);
+    const tulle_status status = build(A, &copy, &made);
     if (status != TULLE_OK)
         tulle_matfun_free(made);
     else
@@ -221,23 +223,20 @@ static void renew_norms(tulle_mat *F)
 }
 
 /*
- * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
- * consumes F.
+ * After the last sweep: symmetry, if asymmetry is not NULL, norms of F's blocks, A's layout. *F is the caller's also
+ * after a failure. Collective, agreed.
  */
-static tulle_status matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
+static tulle_status matfun_finish(const tulle_matfun *plan, tulle_mat **F, double *asymmetry)
 {
-    tulle_status status = asymmetry ? tulle__symmetrise(&F, asymmetry) : TULLE_OK;
-    if (status == TULLE_OK) renew_norms(F);
-    if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
-    if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
-        status = tulle_mat_redistribute(F, plan->A->layout, out);
-        tulle_mat_free(F);
-    } else if (status == TULLE_OK) {
-        *out = F;
-    } else {
-        tulle_mat_free(F);
-    }
-    return status;
+    tulle_mat *moved = NULL;
+    if (asymmetry) TULLE_CALL(tulle__symmetrise(F, asymmetry));
+    renew_norms(*F);
+    TULLE_CALL(tulle_comm_agree(plan->A->comm, TULLE_OK));
+    if (tulle__layout_equal((*F)->layout, plan->A->layout)) return TULLE_OK;
+    TULLE_CALL(tulle_mat_redistribute(*F, plan->A->layout, &moved));
+    tulle_mat_free(*F);
+    *F = moved;
+    return TULLE_OK;
 }
 
 tulle_status tulle__matfun_report(
@@ -380,93 +379,94 @@ static tulle_status find_gap(const struct execution *e, tulle_matfun_report *rep
     return status;
 }
 
-static tulle_status execute(tulle_matfun *plan, const tulle_function *function, tulle_mat *F, tulle__sweep *sweep,
-    tulle_matfun_report *report, int64_t start)
+/* Values and gaps. */
+static tulle_status sweep_values(struct execution *e, tulle_matfun *plan, tulle_mat *F, tulle__sweep *sweep)
 {
-    tulle_status status;
+    tulle__visitor visitor = {.visit = visit, .context = e, .reserve = reserve};
+    take_shortcut(e->function, &visitor);
+    TULLE_CALL(reserve(e, &plan->s));
+    return tulle__matfun_sweep(plan, &visitor, F, sweep);
+}
+
+/* The same, with the report. Collective. */
+static tulle_status measure(
+    struct execution *e, tulle_matfun *plan, tulle_mat *F, tulle_matfun_report *report, int64_t start)
+{
+    tulle__sweep sweep;
     tulle_comm *comm = plan->A->comm;
+    TULLE_CALL(tulle_comm_agree(comm, sweep_values(e, plan, F, &sweep)));
+    TULLE_CALL(tulle__matfun_report(plan, &sweep, (double)(tulle__now(comm) - start) * 1e-9, report));
+    return find_gap(e, report);
+}
+
+/* *F in A's layout by submatrices; it is the caller's also after a failure. Collective, agreed. */
+static tulle_status dense_functions(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
     struct execution e = {.plan = plan, .function = function};
-    tulle__visitor visitor = {.visit = visit, .context = &e, .reserve = reserve};
-    take_shortcut(function, &visitor);
-    TULLE_TRY(reserve(&e, &plan->s));
-    TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
-out:
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        status = tulle__matfun_report(plan, sweep, (double)(tulle__now(comm) - start) * 1e-9, report);
-    if (status == TULLE_OK) status = find_gap(&e, report);
-    status = tulle_comm_agree(comm, status);
+    TULLE_CALL(tulle__like(tulle__matfun_rows(plan), F));
+    const tulle_status status = tulle_comm_agree(plan->A->comm, measure(&e, plan, *F, report, start));
     tulle__free(e.below);
     tulle__free(e.above);
-    return status;
+    TULLE_CALL(status);
+    return matfun_finish(plan, F, plan->options.symmetric ? &report->asymmetry : NULL);
+}
+
+/* *F, its blocks, its asymmetry and the time. Collective, agreed. */
+static tulle_status run_iterations(tulle_matfun *plan, const tulle_function *function, tulle__iterations *it,
+    tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    TULLE__SCOPED_MAT tulle_mat *square = NULL, *made = NULL;
+    const tulle_mat *rows = tulle__matfun_rows(plan);
+    tulle_comm *comm = plan->A->comm;
+    TULLE_CALL(tulle__check_symmetric(rows, rows->layout));
+    TULLE_CALL(tulle__whole_function(it, plan->options.order, function, rows, plan->A, &square));
+    if (plan->options.symmetric) TULLE_CALL(tulle__symmetrise(&square, &report->asymmetry));
+    report->blocks = llround(tulle__occupation_of(square) * (double)report->columns * (double)report->columns);
+    TULLE_CALL(tulle_mat_redistribute(square, plan->A->layout, &made));
+    tulle__mat_free_scoped(&square);
+    report->seconds = (double)(tulle__now(comm) - start) * 1e-9;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &report->seconds)));
+    *F = made;
+    made = NULL;
+    return TULLE_OK;
 }
 
 /* *F in A's layout by iterations with the whole matrix. Collective, agreed. */
 static tulle_status iterate(tulle_matfun *plan, const tulle_function *function, const tulle__forecast *forecast,
     tulle_mat **F, tulle_matfun_report *report, int64_t start)
 {
-    tulle_mat *square = NULL, *made = NULL;
     const tulle_matfun_options *o = &plan->options;
-    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0, asymmetry = NAN;
     tulle__iterations it = {.filter = o->filter,
         .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
         .scale = 1,
         .history = o->history,
         .capacity = o->history_capacity,
         .forecast = forecast};
-    const tulle_mat *rows = tulle__matfun_rows(plan);
-    tulle_status status = tulle__check_symmetric(rows, rows->layout);
-    if (status == TULLE_OK) status = tulle__whole_function(&it, o->order, function, rows, plan->A, &square);
-    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
-    if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
-    if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);
-    tulle_mat_free(square);
-    double seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(plan->A->comm, tulle_comm_reduce_real(plan->A->comm, TULLE_MAX, 1, &seconds));
-    if (status != TULLE_OK) {
-        tulle_mat_free(made);
-        report->abandoned = it.count;
-        report->abandoned_seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
-        return status;
-    }
-    *F = made;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
-        .blocks = llround(blocks),
         .imbalance = 1,
         .inserted = plan->inserted,
         .plan_seconds = plan->plan_seconds,
-        .seconds = seconds,
         .outside = NAN,
         .least = NAN,
         .most = NAN,
         .below = NAN,
         .above = NAN,
-        .asymmetry = asymmetry,
-        .iterations = it.count,
-        .residual = it.residual,
-        .flops = it.flops};
-    return TULLE_OK;
-}
-
-/* The same by submatrices. */
-static tulle_status dense_functions(
-    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
-{
-    tulle_mat *made = NULL;
-    tulle__sweep sweep;
-    tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
-    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
-    if (status == TULLE_OK)
-        status = matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
-    else
-        tulle_mat_free(made);
+        .asymmetry = NAN};
+    const tulle_status status = run_iterations(plan, function, &it, F, report, start);
+    if (status != TULLE_OK) {
+        report->abandoned = it.count;
+        report->abandoned_seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
+    }
+    report->iterations = it.count;
+    report->residual = it.residual;
+    report->flops = it.flops;
     return status;
 }
 
 /*
  * AUTO: submatrices, or an iteration that is worth a try, and in its place submatrices if it is given up or has no
- * result. Collective, agreed.
+ * result. *F is the caller's also after a failure. Collective, agreed.
  */
 static tulle_status execute_auto(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
@@ -475,24 +475,43 @@ static tulle_status execute_auto(
     const tulle_matfun_options *o = &plan->options;
     tulle__forecast forecast;
     tulle_matfun_report tried = {.columns = 0};
-    tulle_status status =
-        tulle__matfun_forecast(&plan->estimate, tulle__matfun_rows(plan), function, o->filter, o->order, &forecast);
+    tulle_status status = TULLE_ERR_CONVERGENCE; /* until something converges */
     plan->used = TULLE_MATFUN_SUBMATRIX;
-    if (status == TULLE_OK && whole != TULLE_MATFUN_SUBMATRIX && tulle__matfun_worth_a_try(&forecast))
-        plan->used = whole;
-    if (status == TULLE_OK && plan->used == whole && whole != TULLE_MATFUN_SUBMATRIX) {
+    TULLE_CALL(
+        tulle__matfun_forecast(&plan->estimate, tulle__matfun_rows(plan), function, o->filter, o->order, &forecast));
+    if (whole != TULLE_MATFUN_SUBMATRIX && tulle__matfun_worth_a_try(&forecast)) {
         status = iterate(plan, function, &forecast, F, &tried, start);
         *report = tried;
-        if (status == TULLE_ERR_CONVERGENCE) plan->used = TULLE_MATFUN_SUBMATRIX;
-        if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK;
+        plan->used = whole;
     }
-    if (status == TULLE_OK && plan->used == TULLE_MATFUN_SUBMATRIX)
+    if (status == TULLE_ERR_CONVERGENCE) {
+        plan->used = TULLE_MATFUN_SUBMATRIX;
         status = dense_functions(plan, function, F, report, start);
+    }
     report->abandoned = tried.abandoned;
     report->abandoned_seconds = tried.abandoned_seconds;
     report->estimate[0] = forecast.other;
     report->estimate[1] = forecast.seconds;
     return status;
+}
+
+static tulle_status check_function(const tulle_matfun *plan, const tulle_function *function)
+{
+    TULLE_CALL(tulle__function_check(function));
+    return tulle__whole_supports(plan->options.method, function);
+}
+
+/* *F is the caller's also after a failure. Collective, agreed. */
+static tulle_status execute(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report)
+{
+    const int64_t start = tulle__now(plan->A->comm);
+    TULLE_CALL(tulle_comm_agree(plan->A->comm, check_function(plan, function)));
+    TULLE_CALL(matfun_renew(plan));
+    TULLE_CALL(tulle__wants_finite(plan->A, "the matrix"));
+    if (plan->options.method == TULLE_MATFUN_AUTO) return execute_auto(plan, function, F, report, start);
+    if (plan->options.method == TULLE_MATFUN_SUBMATRIX) return dense_functions(plan, function, F, report, start);
+    return iterate(plan, function, NULL, F, report, start);
 }
 
 tulle_status tulle_matfun_execute(
@@ -501,21 +520,11 @@ tulle_status tulle_matfun_execute(
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
     TULLE__ENTER(plan->A->comm);
+    tulle_mat *made = NULL;
     tulle_matfun_report facts = {.columns = 0};
-    tulle_comm *comm = plan->A->comm;
-    int64_t start = tulle__now(comm);
-    tulle_status status = tulle__function_check(function);
-    if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = matfun_renew(plan);
-    if (status == TULLE_OK) status = tulle__wants_finite(plan->A, "the matrix");
-    if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_AUTO)
-        status = execute_auto(plan, function, F, &facts, start);
-    else if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_SUBMATRIX)
-        status = dense_functions(plan, function, F, &facts, start);
-    else if (status == TULLE_OK)
-        status = iterate(plan, function, NULL, F, &facts, start);
+    tulle_status status = execute(plan, function, &made, &facts);
     facts.method = tulle__matfun_method_for(plan);
+    status = tulle__mat_or_free(status, made, F);
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

@@ -61,21 +61,18 @@ static int64_t position(const struct check *c, tulle_gidx row)
 static tulle_status each_row(
     struct check *c, const tulle_mat *X, void (*use)(struct check *c, const tulle_tile *tile, int64_t local, int64_t i))
 {
-    tulle_status status = TULLE_OK;
     const tulle_gidx *first = X->layout->row_blocks.first;
-    for (int t = 0; t < X->layout->mt && status == TULLE_OK; t++) {
-        tulle__fetch fetch = {.block = NULL};
+    for (int t = 0; t < X->layout->mt; t++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile tile;
         int64_t has = 0;
         for (int64_t i = 0; i < c->sub->nrows; i++) has += rows_of(c)[i] >= first[t] && rows_of(c)[i] < first[t + 1];
         if (!has || !X->directory[tulle__tile_index(X, t, 0)].place.length) continue;
-        status = tulle__fetch_init(X, t, 0, &fetch);
-        if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-        for (int64_t i = 0; i < c->sub->nrows && status == TULLE_OK; i++)
+        TULLE_CALL(tulle__fetch_read(X, t, 0, &fetch, &tile));
+        for (int64_t i = 0; i < c->sub->nrows; i++)
             if (rows_of(c)[i] >= first[t] && rows_of(c)[i] < first[t + 1]) use(c, &tile, rows_of(c)[i] - first[t], i);
-        tulle__fetch_fini(&fetch);
     }
-    return status;
+    return TULLE_OK;
 }
 
 static void take(struct check *c, const tulle_tile *tile, int64_t local, int64_t i)
@@ -208,17 +205,41 @@ out:
     return status;
 }
 
+static tulle_status check_result(const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F)
+{
+    TULLE_CALL(tulle__function_check(function));
+    TULLE_CALL(tulle__wants_full(F));
+    if (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m)
+        return tulle__fail(TULLE_ERR_ARG, "the matrix to check is not a result of this plan");
+    return TULLE_OK;
+}
+
 /* Collective, agreed. */
 static tulle_status is_result(const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F)
 {
-    tulle_status status = tulle__function_check(function);
-    if (status == TULLE_OK) status = tulle__wants_full(F);
-    if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
-        status = tulle__fail(TULLE_ERR_ARG, "the matrix to check is not a result of this plan");
-    return tulle_comm_agree(plan->A->comm, status);
+    return tulle_comm_agree(plan->A->comm, check_result(plan, function, F));
 }
 
 /* ---- whole matrices ---- */
+
+/* As compare_whole, in five vectors of zeros that begin at x. Collective. */
+static tulle_status compare_vectors(const tulle_mat *A, const tulle_function *function, double enough,
+    const tulle_mat *F, double *x, double *error, double *change, double *amplification)
+{
+    int64_t n = A->layout->m;
+    double longest = 0, worst = 0, largest = 0, size = 0;
+    double *expected = x + n, *got = expected + n, *zeros = got + n, *sums = zeros + n;
+    for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
+    TULLE_CALL(tulle__lanczos(A, function, enough, x, expected, change, amplification));
+    TULLE_CALL(tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL));
+    TULLE_CALL(tulle_mat_norm(F, TULLE_NORM_FROBENIUS, &size));
+    for (int64_t i = 0; i < n; i++) {
+        if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    *error = largest > 0 ? worst / fmax(largest, size / sqrt((double)n)) : worst;
+    return TULLE_OK;
+}
 
 /*
  * Difference of F x and f(A) x for one vector x of random signs, relative to the latter, or where F cancels signs, as
@@ -228,36 +249,22 @@ static tulle_status is_result(const tulle_matfun *plan, const tulle_function *fu
 static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, double enough, const tulle_mat *F,
     double *error, double *change, double *amplification)
 {
-    tulle_status status;
-    int64_t n = A->layout->m;
-    double *workspace = NULL, longest = 0, worst = 0, largest = 0, size = 0;
-    double *x = NULL, *expected = NULL, *got = NULL, *zeros = NULL, *sums = NULL;
-    TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *workspace, "vectors", &workspace));
-    x = workspace, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
-    for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
-out:
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle__lanczos(A, function, enough, x, expected, change, amplification);
-    if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
-    if (status == TULLE_OK) status = tulle_mat_norm(F, TULLE_NORM_FROBENIUS, &size);
-    for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
-        if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
-        largest = fmax(largest, fabs(expected[i]));
-    }
-    tulle__free(workspace);
-    if (status == TULLE_OK) *error = largest > 0 ? worst / fmax(largest, size / sqrt((double)n)) : worst;
-    return tulle_comm_agree(A->comm, status);
+    TULLE__SCOPED double *workspace = NULL;
+    TULLE_CALL(tulle_comm_agree(
+        A->comm, tulle__alloc_zero(5 * (size_t)A->layout->m, sizeof *workspace, "vectors", &workspace)));
+    return tulle_comm_agree(A->comm, compare_vectors(A, function, enough, F, workspace, error, change, amplification));
 }
 
 tulle_status tulle__matfun_check_whole(const tulle_mat *A, const tulle_function *function, double filter,
     const tulle_mat *F, double *error, tulle__checked *checked)
 {
     double change = 0, amplification = 1;
-    tulle_status status = compare_whole(A, function, 1e-12, F, error, &change, &amplification);
+    TULLE_CALL(compare_whole(A, function, 1e-12, F, error, &change, &amplification));
     const double most = tulle__function_tolerance(A->type, 0, INFINITY);
     const double tolerance = fmin(most, tulle__function_tolerance(A->type, filter, amplification) + 10 * change);
     if (checked) *checked = (tulle__checked){tolerance, amplification};
-    if (status == TULLE_OK && !(*error <= tolerance))
+    tulle_status status = TULLE_OK;
+    if (!(*error <= tolerance))
         status = tulle__fail(TULLE_ERR_CHECK,
             "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", *error, tolerance);
     return tulle_comm_agree(A->comm, status);
@@ -287,6 +294,19 @@ tulle_status tulle_matfun_truncation(
     return tulle_comm_agree(comm, status);
 }
 
+/* Some own submatrices. Local. */
+static tulle_status check_samples(struct check *c, int samples)
+{
+    const int size = c->plan->A->comm->size;
+    int64_t mine = ((int64_t)samples + size - 1) / size, count = c->plan->s.count;
+    if (mine > count) mine = count;
+    for (int64_t k = 0; k < mine; k++) {
+        c->sub = &c->plan->s.sub[k * count / mine];
+        TULLE_CALL(check_one(c));
+    }
+    return TULLE_OK;
+}
+
 tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error)
 {
@@ -294,30 +314,21 @@ tulle_status tulle_matfun_check(
     tulle_comm *comm = plan->A->comm;
     if (TULLE__NULL(function) || TULLE__NULL(F) || TULLE__NULL(error) || TULLE__NEGATIVE(samples))
         return tulle__refuse(comm);
-    tulle_mat *moved = NULL;
+    TULLE__SCOPED_MAT tulle_mat *moved = NULL;
     const tulle_mat *rows = tulle__matfun_rows(plan);
     struct check c = {.plan = plan, .function = function, .F = F, .column = -1, .amplification = 1};
-    tulle_status status = is_result(plan, function, F);
-    if (status == TULLE_OK && tulle__matfun_method_for(plan) != TULLE_MATFUN_SUBMATRIX)
+    TULLE_CALL(is_result(plan, function, F));
+    if (tulle__matfun_method_for(plan) != TULLE_MATFUN_SUBMATRIX)
         return tulle__matfun_check_whole(rows, function, plan->options.filter, F, error, plan->checked);
-    if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
-        status = tulle_mat_redistribute(F, rows->layout, &moved);
+    if (!tulle__layout_equal(F->layout, rows->layout)) {
+        TULLE_CALL(tulle_mat_redistribute(F, rows->layout, &moved));
         c.F = moved;
     }
-    int64_t mine = ((int64_t)samples + comm->size - 1) / comm->size, count = plan->s.count;
-    if (mine > count) mine = count;
-    for (int64_t k = 0; k < mine && status == TULLE_OK; k++) {
-        c.sub = &plan->s.sub[k * count / mine];
-        status = check_one(&c);
-    }
+    TULLE_CALL(tulle_comm_agree(comm, check_samples(&c, samples)));
     /* differences of occupations are those of rounding below 1e-14 or so of a filled level */
     if (function->kind == TULLE_FUNCTION_FERMI) c.largest = fmax(c.largest, 1e-6 * c.unit);
     double found[3] = {c.most, c.largest, c.amplification};
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 3, found);
-    status = tulle_comm_agree(comm, status);
-    tulle_mat_free(moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 3, found)));
     *error = found[1] > 0 ? found[0] / found[1] : found[0];
     if (plan->checked)
         *plan->checked = (tulle__checked){tulle__function_tolerance(tulle__dense_type(plan), 0, found[2]), found[2]};

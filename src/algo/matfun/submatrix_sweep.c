@@ -232,6 +232,7 @@ static tulle_status compute_beside(void *arg)
 /* A large submatrix takes LAPACK seconds: a host program's thread looks at signals meanwhile. */
 static tulle_status compute_attended(struct tulle__sweep_state *w, int64_t k, struct tulle__sweep_thread *t)
 {
+    TULLE_CALL(tulle__comm_interrupted(w->comm));
     if (w->s->sub[k].n < LARGE || !w->comm->pe->attend) return compute(w, k, t);
     return tulle__attend_beside(compute_beside, &(struct computation){w, k, t});
 }
@@ -244,8 +245,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (;;) {
         int64_t k = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
         if (k >= w->count) return TULLE_OK;
-        tulle_status status = tulle__comm_interrupted(w->comm);
-        if (status == TULLE_OK) status = compute_attended(w, w->order[k], &w->thread[thread]);
+        const tulle_status status = compute_attended(w, w->order[k], &w->thread[thread]);
         if (status != TULLE_OK) {
             __atomic_store_n(&w->next, w->count, __ATOMIC_RELAXED); /* others stop early */
             return status;
@@ -261,10 +261,8 @@ static tulle_status work_together(struct tulle__sweep_state *w, int threads)
     if (!w->wide) return TULLE_OK;
     double dense = w->thread[0].dense;
     tulle__blas_set_threads(threads);
-    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++) {
-        status = tulle__comm_interrupted(w->comm);
-        if (status == TULLE_OK) status = compute_attended(w, w->order[w->next], &w->thread[0]);
-    }
+    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++)
+        status = compute_attended(w, w->order[w->next], &w->thread[0]);
     tulle__blas_set_threads(before);
     w->thread[0].dense += (w->thread[0].dense - dense) * (threads - 1);
     w->report->wide += w->wide;
@@ -329,6 +327,14 @@ static double flops_of(const struct tulle__sweep_state *w, const tulle__submatri
     return (4.0 / 3 + (w->visitor->stepped || w->visitor->reductions ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
 }
 
+static tulle_status compute_wave(struct tulle__sweep_state *w, tulle__pool *pool)
+{
+    if (w->plan->device) TULLE_CALL(tulle__sweep_on_device(w, pool));
+    w->next = 0;
+    TULLE_CALL(work_together(w, tulle__pool_size(pool)));
+    return w->count ? tulle__pool_run(pool, work, w) : TULLE_OK;
+}
+
 static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
 {
     tulle_status status;
@@ -345,13 +351,11 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
-    if (w->plan->device) status = tulle__sweep_on_device(w, pool);
-    w->next = 0;
-    if (status == TULLE_OK) status = work_together(w, tulle__pool_size(pool));
-    if (status == TULLE_OK && w->count) status = tulle__pool_run(pool, work, w);
+    status = compute_wave(w, pool);
     tulle__kernel_end(w->comm, &done);
+    TULLE_TRY(status);
     start = tulle__clock_ns();
-    if (status == TULLE_OK) status = put_results(w);
+    TULLE_TRY(put_results(w));
     w->report->transfers += (double)(tulle__clock_ns() - start) * 1e-9;
     w->report->waves++;
 out:
@@ -454,39 +458,44 @@ void tulle__stolen_fini(tulle__stolen *stolen)
 enum { VICTIMS = 16 };
 #define ASKING .05
 
+/* Claimed submatrices of a victim. *batch is the caller's also after a failure. */
+static tulle_status run_stolen(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int victim,
+    const int64_t claim[2], int64_t base, tulle__submatrices *batch)
+{
+    const tulle__visitor *v = own->visitor;
+    TULLE_CALL(tulle__submatrices_steal(s, victim, claim[0], claim[1], batch));
+    TULLE_CALL(v->reserve(v->context, batch));
+    TULLE_CALL(run_batch(own, pool, batch, base));
+    return v->stolen ? append(v->stolen, batch, base) : TULLE_OK;
+}
+
 /*
  * Others' submatrices, a quarter of the remaining work a claim, also the last one. To ask hundreds of
  * PEs that have nothing left takes longer than few submatrices a PE.
  */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int64_t time)
 {
-    tulle_status status = TULLE_OK;
-    const tulle__visitor *v = own->visitor;
     int64_t base = s->count, last = tulle__now(own->comm);
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
         bool can;
         if (step > VICTIMS && (double)(tulle__now(own->comm) - last) > ASKING * (double)time) break;
-        TULLE_TRY(can_steal(own, s, victim, &can));
+        TULLE_CALL(can_steal(own, s, victim, &can));
         while (can) {
-            int64_t first, end;
+            int64_t claim[2];
             tulle__submatrices batch = {.count = 0};
-            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 0, &first, &end));
-            if (first == end) break;
-            status = tulle__submatrices_steal(s, victim, first, end, &batch);
-            if (status == TULLE_OK) status = v->reserve(v->context, &batch);
-            if (status == TULLE_OK) status = run_batch(own, pool, &batch, base);
+            TULLE_CALL(tulle__weighted_claim(&s->claims, victim, .25, 1, 0, &claim[0], &claim[1]));
+            if (claim[0] == claim[1]) break;
+            const tulle_status status = run_stolen(own, pool, s, victim, claim, base, &batch);
             own->report->bytes += batch.pattern.bytes;
-            own->report->stolen += end - first;
-            if (status == TULLE_OK && v->stolen) status = append(v->stolen, &batch, base);
-            if (status != TULLE_OK || !v->stolen) tulle__submatrices_fini(&batch);
-            if (status != TULLE_OK) goto out;
-            base += end - first;
+            own->report->stolen += claim[1] - claim[0];
+            if (status != TULLE_OK || !own->visitor->stolen) tulle__submatrices_fini(&batch);
+            TULLE_CALL(status);
+            base += claim[1] - claim[0];
             last = tulle__now(own->comm);
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__matfun_sweep(

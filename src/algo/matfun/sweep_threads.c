@@ -44,14 +44,14 @@ static double time_of(const struct tulle__sweep_state *w, int64_t wide, int thre
 
 tulle_status tulle__sweep_choose_wide(struct tulle__sweep_state *w, int threads)
 {
-    tulle_status status;
-    double *busy = NULL, least = INFINITY;
+    TULLE__SCOPED double *busy = NULL;
+    double least = INFINITY;
     int64_t begin = 0;
     w->wide = 0;
     while (begin < w->count && w->s->sub[w->order[begin]].n > w->narrow) begin++;
     w->wide = begin;
     if (threads < 2 || !w->can_be_wide) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)threads, sizeof *busy, "times of threads", &busy));
+    TULLE_CALL(tulle__alloc((size_t)threads, sizeof *busy, "times of threads", &busy));
     for (int64_t wide = begin; wide <= w->count && wide <= begin + (int64_t)CANDIDATES * threads; wide++) {
         if (wide > begin && w->s->sub[w->order[wide - 1]].n < WIDE_LEAST) break;
         double time = time_of(w, wide, threads, busy);
@@ -59,9 +59,7 @@ tulle_status tulle__sweep_choose_wide(struct tulle__sweep_state *w, int threads)
         least = time;
         w->wide = wide;
     }
-out:
-    tulle__free(busy);
-    return status;
+    return TULLE_OK;
 }
 
 static int by_size(const void *left, const void *right)

@@ -12,18 +12,15 @@
 /* F is the sum of its symmetric part and an antisymmetric one, which are orthogonal. */
 tulle_status tulle__symmetrise(tulle_mat **F, double *asymmetry)
 {
-    tulle_mat *symmetric = NULL;
+    TULLE__SCOPED_MAT tulle_mat *symmetric = NULL;
     double all = 0, part = 0;
-    tulle_status status = asymmetry ? tulle_mat_norm(*F, TULLE_NORM_FROBENIUS, &all) : TULLE_OK;
-    if (status == TULLE_OK) status = tulle_mat_symmetrise(*F, TULLE_SYMMETRIC, &symmetric);
-    if (status == TULLE_OK && asymmetry) status = tulle_mat_norm(symmetric, TULLE_NORM_FROBENIUS, &part);
-    if (status != TULLE_OK) {
-        tulle_mat_free(symmetric);
-        return status;
-    }
+    if (asymmetry) TULLE_CALL(tulle_mat_norm(*F, TULLE_NORM_FROBENIUS, &all));
+    TULLE_CALL(tulle_mat_symmetrise(*F, TULLE_SYMMETRIC, &symmetric));
+    if (asymmetry) TULLE_CALL(tulle_mat_norm(symmetric, TULLE_NORM_FROBENIUS, &part));
     if (asymmetry) *asymmetry = part < all ? 2 * sqrt((1 - part / all) * (1 + part / all)) : 0;
     tulle_mat_free(*F);
     *F = symmetric;
+    symmetric = NULL;
     return TULLE_OK;
 }
 

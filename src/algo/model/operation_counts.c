@@ -299,37 +299,47 @@ out:
     return status;
 }
 
+/* Lines with entries, and what lies on them. */
+struct axes {
+    tulle__axis rows, between, cols;
+    tulle_mat *a, *b;
+    tulle_layout *layout[3]; /* of A, B, C */
+};
+
+static void axes_fini(struct axes *x)
+{
+    for (int l = 0; l < 3; l++) tulle_layout_free(x->layout[l]);
+    tulle__mat_drop(x->a);
+    tulle__mat_drop(x->b);
+    tulle__axis_fini(&x->rows);
+    tulle__axis_fini(&x->between);
+    tulle__axis_fini(&x->cols);
+}
+
+static tulle_status map_operands(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, struct axes *x)
+{
+    const tulle__axis *of_c = B ? &x->cols : NULL;
+    TULLE_CALL(tulle__compressed_map(A, &x->rows, &x->between, false, &x->a));
+    if (B) TULLE_CALL(tulle__compressed_map(B, &x->between, &x->cols, false, &x->b));
+    TULLE_CALL(tulle__compressed_layout(spec->a, &x->rows, &x->between, &x->layout[0]));
+    TULLE_CALL(tulle__compressed_layout(spec->b, &x->between, of_c, &x->layout[1]));
+    return tulle__compressed_layout(spec->c, &x->rows, of_c, &x->layout[2]);
+}
+
 /* Counts of hypersparse A and B on their axes, as other lines have no products. Collective, agreed. */
 static tulle_status count_compressed(
     const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts)
 {
-    tulle__axis rows = {.count = 0}, between = {.count = 0}, cols = {.count = 0};
-    const tulle__axis *of_c = B ? &cols : NULL;
-    tulle_mat *a = NULL, *b = NULL;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
+    TULLE__SCOPED_BY(axes_fini) struct axes x = {.rows = {.count = 0}};
     tulle_counts_spec on_axes = *spec;
-    tulle_status status;
-    TULLE_TRY(tulle__compressed_axis(A, true, NULL, false, &rows));
-    TULLE_TRY(tulle__compressed_axis(A, false, B, true, &between));
-    if (B) TULLE_TRY(tulle__compressed_axis(B, false, NULL, false, &cols));
-    status = tulle__compressed_map(A, &rows, &between, false, &a);
-    if (status == TULLE_OK && B) status = tulle__compressed_map(B, &between, &cols, false, &b);
-    if (status == TULLE_OK) status = tulle__compressed_layout(spec->a, &rows, &between, &l[0]);
-    if (status == TULLE_OK) status = tulle__compressed_layout(spec->b, &between, of_c, &l[1]);
-    if (status == TULLE_OK) status = tulle__compressed_layout(spec->c, &rows, of_c, &l[2]);
-    TULLE_TRY(tulle_comm_agree(A->comm, status));
-    on_axes.a = l[0];
-    on_axes.b = l[1];
-    on_axes.c = l[2];
-    status = tulle_counts_new(a, b, &on_axes, counts);
-out:
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
-    tulle__mat_drop(a);
-    tulle__mat_drop(b);
-    tulle__axis_fini(&rows);
-    tulle__axis_fini(&between);
-    tulle__axis_fini(&cols);
-    return status;
+    TULLE_CALL(tulle__compressed_axis(A, true, NULL, false, &x.rows));
+    TULLE_CALL(tulle__compressed_axis(A, false, B, true, &x.between));
+    if (B) TULLE_CALL(tulle__compressed_axis(B, false, NULL, false, &x.cols));
+    TULLE_CALL(tulle_comm_agree(A->comm, map_operands(A, B, spec, &x)));
+    on_axes.a = x.layout[0];
+    on_axes.b = x.layout[1];
+    on_axes.c = x.layout[2];
+    return tulle_counts_new(x.a, x.b, &on_axes, counts);
 }
 
 /* Collective, agreed. */
@@ -356,12 +366,12 @@ tulle_status tulle_counts_new(
     const bool blocks = A->format->in_blocks;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
     const bool compressed = A->kind == TULLE_CSR && (A->compressed || (B && B->compressed));
-    tulle_status status = tulle__mat_order(A->compressed ? A->compressed->inner : A);
-    if (status == TULLE_OK && B) status = tulle__mat_order(B->compressed ? B->compressed->inner : B);
-    if (status == TULLE_OK) status = check(A, B, spec);
+    TULLE_CALL(tulle__mat_order(A->compressed ? A->compressed->inner : A));
+    if (B) TULLE_CALL(tulle__mat_order(B->compressed ? B->compressed->inner : B));
+    tulle_status status = check(A, B, spec);
     if (compressed) {
-        status = tulle_comm_agree(A->comm, status);
-        return status == TULLE_OK ? count_compressed(A, B, spec, counts) : status;
+        TULLE_CALL(tulle_comm_agree(A->comm, status));
+        return count_compressed(A, B, spec, counts);
     }
     if (status == TULLE_OK) status = think_of(A, B, spec, &c);
     tulle__set_up_begin(A->comm);

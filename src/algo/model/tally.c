@@ -136,7 +136,6 @@ tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const
     int64_t units = (int64_t)o->M * o->K * o->N, *at = NULL, own;
     struct part b = {.length = NULL};
     struct sample sample = {.stride = 0};
-    tulle__fetch fetch = {.group = -1};
     tulle_gidx most = CELLS / o->N > 0 ? CELLS / o->N : 1;
     TULLE_TRY(start_rows(A, NULL, &own));
     TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "operation counts", &at));
@@ -145,8 +144,8 @@ tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const
     for (int tj = 0; tj < B->layout->nt; tj++) {
         TULLE_TRY(start_rows(A, at, &own));
         for (int ti = 0; ti < B->layout->mt; ti++) {
-            TULLE_TRY(tulle__fetch_init(B, ti, tj, &fetch));
-            TULLE_TRY(tulle__fetch_await(&fetch, &b.tile));
+            TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
+            TULLE_TRY(tulle__fetch_read(B, ti, tj, &fetch, &b.tile));
             b.first = B->layout->col_cut[tj];
             for (b.r0 = 0; b.r0 < b.tile.m; b.r0 += most) {
                 b.from = B->layout->row_cut[ti] + b.r0;
@@ -154,7 +153,6 @@ tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const
                 count_lengths(c, &b);
                 TULLE_TRY(add_work(c, A, &b, at, &sample));
             }
-            tulle__fetch_fini(&fetch);
         }
     }
     for (int64_t u = 0; u < units; u += CELLS)
@@ -162,7 +160,6 @@ tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const
             tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(units - u < CELLS ? units - u : CELLS), c->work + u));
     TULLE_TRY(find_sampled(c, A->comm, own, &sample));
 out:
-    tulle__fetch_fini(&fetch);
     tulle__free(at);
     tulle__free(b.length);
     tulle__free(sample.bits);

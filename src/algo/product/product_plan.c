@@ -119,11 +119,11 @@ static tulle_status make_blocks(tulle_product *plan)
     if (!plan->runner->devices && (b->rows || b->cols || b->chunk || b->host_rows || b->host_cols))
         return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
     if (!tulle__plan_may_block(plan) || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C) return TULLE_OK;
-    tulle_status status = tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order);
-    if (status == TULLE_OK) /* also without tiles of C, as on all PEs */
-        status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, plan->order);
-    if (status == TULLE_OK && plan->order->rows) plan->group = plan->order->shape.chunk;
-    return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order));
+    /* also without tiles of C, as on all PEs */
+    TULLE_CALL(tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, plan->order));
+    if (plan->order->rows) plan->group = plan->order->shape.chunk;
+    return TULLE_OK;
 }
 
 /* Tasks of runners. */
@@ -175,66 +175,88 @@ static void describe(tulle_product *plan)
         text.kept);
 }
 
+/* Collective, agreed. */
+static tulle_status order_operands(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
+{
+    const bool compressed = tulle__compressed_takes(A, B, C);
+    TULLE_CALL(tulle__order_operand(compressed && A->compressed ? A->compressed->inner : A));
+    return tulle__order_operand(compressed && B->compressed ? B->compressed->inner : B);
+}
+
+/* Checks what a PE can check by itself, and completes the options. */
+static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, tulle__product_choice *choice,
+    tulle_selection *selection)
+{
+    tulle_product_options *chosen = &choice->options;
+    TULLE_CALL(tulle__check_product_options(chosen));
+    /* what goes to a device is a tile */
+    if (chosen->device) chosen->transfers = TULLE_TRANSFERS_WHOLE;
+    if (choice->devices.resident && chosen->alg == TULLE_PRODUCT_AUTO) chosen->alg = TULLE_PRODUCT_STATIONARY_C;
+    TULLE_CALL(tulle__check_operands(A, B, C, chosen));
+    if (choice->devices.count < 0 || choice->devices.count > DEVICES_MOST)
+        return tulle__fail(
+            TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", choice->devices.count, DEVICES_MOST);
+    if (chosen->lookahead < 0 && chosen->lookahead != TULLE_NONE)
+        return tulle__fail(
+            TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen->lookahead);
+    TULLE_CALL(tulle__check_replication(chosen, C->comm->size));
+    return tulle__check_selection(A, B, C, chosen, selection);
+}
+
+static void fill(struct plan_of_choice *made, const tulle__product_choice *choice, const tulle_selection *selection,
+    const tulle_mat *A, const tulle_mat *B, tulle_mat *C)
+{
+    tulle_product *plan = &made->plan;
+    plan->comm = C->comm;
+    made->choice = *choice;
+    tulle__product_choice_join(&made->choice);
+    plan->options = made->choice.options;
+    if (plan->options.selection) {
+        made->selection = *selection;
+        plan->options.selection = &made->selection;
+    }
+    plan->A = A;
+    plan->B = B;
+    plan->C = C;
+    plan->sparse = C->kind != TULLE_DENSE;
+    plan->ways = (tulle__ways){.whole = true, .layers = 1};
+    plan->like.task.kernels = &plan->like.kernels;
+    plan->like.task.type = C->type;
+    tulle__plan_sees(plan, A, B, C);
+    plan->targets.of_A = UINT64_MAX; /* none yet */
+}
+
+/* *out is the caller's also after a failure. Local. */
+static tulle_status begin(
+    const tulle_mat *A, const tulle_mat *B, tulle_mat *C, tulle__product_choice *choice, struct plan_of_choice **out)
+{
+    tulle_selection selection; /* until its stage has it */
+    TULLE_CALL(check(A, B, C, choice, &selection));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **out, "plan", out));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *(*out)->plan.sources, "plan", &(*out)->plan.sources));
+    fill(*out, choice, &selection, A, B, C);
+    return TULLE_OK;
+}
+
 tulle_status tulle_product_new(
     const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
 {
     tulle__product_choice choice;
-    tulle_selection selection; /* until its stage has it */
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
         TULLE__PRODUCT_OPTIONS(options, &choice) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     TULLE__ENTER(A->comm);
-    tulle_product_options *chosen = &choice.options;
     struct plan_of_choice *made = NULL;
-    tulle_product *plan = NULL;
-    tulle_comm *comm = C->comm;
-    const bool compressed = tulle__compressed_takes(A, B, C);
-    tulle_status status = tulle__order_operand(compressed && A->compressed ? A->compressed->inner : A);
-    if (status == TULLE_OK) status = tulle__order_operand(compressed && B->compressed ? B->compressed->inner : B);
-    if (status != TULLE_OK) return status;
-    status = tulle__check_product_options(chosen);
-    /* what goes to a device is a tile */
-    if (chosen->device) chosen->transfers = TULLE_TRANSFERS_WHOLE;
-    if (choice.devices.resident && chosen->alg == TULLE_PRODUCT_AUTO) chosen->alg = TULLE_PRODUCT_STATIONARY_C;
-    if (status == TULLE_OK) status = tulle__check_operands(A, B, C, chosen);
-    if (status == TULLE_OK && (choice.devices.count < 0 || choice.devices.count > DEVICES_MOST))
-        status = tulle__fail(
-            TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", choice.devices.count, DEVICES_MOST);
-    if (status == TULLE_OK && chosen->lookahead < 0 && chosen->lookahead != TULLE_NONE)
-        status =
-            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen->lookahead);
-    if (status == TULLE_OK) status = tulle__check_replication(chosen, comm->size);
-    if (status == TULLE_OK) status = tulle__check_selection(A, B, C, chosen, &selection);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "plan", &made);
-    if (status == TULLE_OK) plan = &made->plan;
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan->sources, "plan", &plan->sources);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) {
-        plan->comm = comm;
-        made->choice = choice;
-        tulle__product_choice_join(&made->choice);
-        plan->options = made->choice.options;
-        if (plan->options.selection) {
-            made->selection = selection;
-            plan->options.selection = &made->selection;
-        }
-        plan->A = A;
-        plan->B = B;
-        plan->C = C;
-        plan->sparse = C->kind != TULLE_DENSE;
-        plan->ways = (tulle__ways){.whole = true, .layers = 1};
-        plan->like.task.kernels = &plan->like.kernels;
-        plan->like.task.type = C->type;
-        tulle__plan_sees(plan, A, B, C);
-        plan->targets.of_A = UINT64_MAX; /* none yet */
-        status = prepare(plan);
-    }
+    TULLE_CALL(order_operands(A, B, C));
+    tulle_status status = tulle_comm_agree(C->comm, begin(A, B, C, &choice, &made));
+    if (status == TULLE_OK) status = prepare(&made->plan);
+    tulle_product *plan = made ? &made->plan : NULL;
     if (status != TULLE_OK) {
         tulle__plan_drop(plan);
         return status;
     }
-    if (!compressed) describe(plan);
-    tulle__pe_own(comm->pe, &plan->owned, free_owned);
+    if (!plan->stages.compressed) describe(plan);
+    tulle__pe_own(plan->comm->pe, &plan->owned, free_owned);
     *out = plan;
     return TULLE_OK;
 }

@@ -44,32 +44,28 @@ struct columns {
 static tulle_status add_rows(
     const tulle_mat *B, const tulle_tile *a, tulle_gidx first, int64_t from, int64_t to, struct columns *columns)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = B->layout;
     while (from < to) {
         /* columns ascend: those of one tile row of B follow each other */
         int k = tulle__layout_find(l->row_cut, l->mt, first + a->colind[from]);
         int64_t end = from;
         while (end < to && first + a->colind[end] < l->row_cut[k + 1]) end++;
-        for (int j = 0; status == TULLE_OK && j < l->nt; j++) {
-            tulle__fetch fetch = {.group = -1};
+        for (int j = 0; j < l->nt; j++) {
+            TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
             tulle_tile b;
-            status = tulle__fetch_init(B, k, j, &fetch);
-            if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &b);
-            for (int64_t e = from; status == TULLE_OK && b.rowptr && e < end; e++) {
+            TULLE_CALL(tulle__fetch_read(B, k, j, &fetch, &b));
+            for (int64_t e = from; b.rowptr && e < end; e++) {
                 int64_t p = first + a->colind[e] - l->row_cut[k], n = b.rowptr[p + 1] - b.rowptr[p];
                 if (columns->count + n > columns->capacity) {
                     int64_t capacity = 2 * (columns->count + n);
-                    status = tulle__realloc((size_t)capacity, sizeof *columns->list, "a sampled row", &columns->list);
-                    if (status != TULLE_OK) break;
+                    TULLE_CALL(
+                        tulle__realloc((size_t)capacity, sizeof *columns->list, "a sampled row", &columns->list));
                     columns->capacity = capacity;
                 }
                 for (int64_t f = b.rowptr[p]; f < b.rowptr[p + 1]; f++)
                     columns->list[columns->count++] = l->col_cut[j] + b.colind[f];
             }
-            tulle__fetch_fini(&fetch);
         }
-        if (status != TULLE_OK) return status;
         from = end;
     }
     return TULLE_OK;
@@ -78,27 +74,21 @@ static tulle_status add_rows(
 /* The columns of row r of op(A) op(B) by its definition, sorted and unique, in a growing list. */
 static tulle_status row_structure(const tulle_mat *A, const tulle_mat *B, tulle_gidx r, struct columns *columns)
 {
-    tulle_status status = TULLE_OK;
     int i = tulle__layout_find(A->layout->row_cut, A->layout->mt, r);
     tulle_gidx local = r - A->layout->row_cut[i];
     columns->count = 0;
     for (int k = 0; k < A->layout->nt; k++) {
-        tulle__fetch fetch = {.group = -1};
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile a;
-        TULLE_TRY(tulle__fetch_init(A, i, k, &fetch));
-        status = tulle__fetch_await(&fetch, &a);
-        if (status == TULLE_OK && a.rowptr)
-            status = add_rows(B, &a, A->layout->col_cut[k], a.rowptr[local], a.rowptr[local + 1], columns);
-        tulle__fetch_fini(&fetch);
-        if (status != TULLE_OK) goto out;
+        TULLE_CALL(tulle__fetch_read(A, i, k, &fetch, &a));
+        if (a.rowptr) TULLE_CALL(add_rows(B, &a, A->layout->col_cut[k], a.rowptr[local], a.rowptr[local + 1], columns));
     }
     int64_t *list = columns->list, kept = 0;
     if (columns->count) qsort(list, (size_t)columns->count, sizeof *list, before);
     for (int64_t e = 0; e < columns->count; e++)
         if (!kept || list[e] != list[kept - 1]) list[kept++] = list[e];
     columns->count = kept;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Columns of tile column j that are to be checked: all, or those that a plan has made last. */

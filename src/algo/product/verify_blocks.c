@@ -57,11 +57,9 @@ static tulle_status add_tile_of_b(
     struct exact *x, const tulle__block_check *check, const tulle_tile *a, int64_t row, int k, int p, int q, int j)
 {
     const tulle_mat *A = check->A, *B = check->B, *C = check->C;
-    tulle__fetch fetch = {.group = -1};
+    TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
     tulle_tile b;
-    tulle_status status;
-    TULLE_TRY(tulle__fetch_init(B, p, q, &fetch));
-    TULLE_TRY(tulle__fetch_await(&fetch, &b));
+    TULLE_CALL(tulle__fetch_read(B, p, q, &fetch, &b));
     const int64_t below = A->layout->col_blocks.first[k] - B->layout->row_blocks.first[p],
                   right = B->layout->col_blocks.first[q] - C->layout->col_blocks.first[j];
     for (int64_t e = a->rowptr[row]; b.nnz && e < a->rowptr[row + 1]; e++) {
@@ -72,9 +70,7 @@ static tulle_status add_tile_of_b(
             if (c >= 0 && c < x->c->block_cols) add_product(x, a, e, &b, f, c);
         }
     }
-out:
-    tulle__fetch_fini(&fetch);
-    return status;
+    return TULLE_OK;
 }
 
 /* Adds the products of A's blocks in tile column k that lie in the block row of C's tile (i, j). */
@@ -84,21 +80,17 @@ static tulle_status add_tile_of_a(struct exact *x, const tulle__block_check *che
     const tulle_gidx row = lc->row_blocks.first[i] + x->row;
     const int at = tulle__layout_find(la->row_blocks.first, la->mt, row);
     const int64_t in_tile = row - la->row_blocks.first[at];
-    tulle__fetch fetch = {.group = -1};
+    TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
     tulle_tile a;
-    tulle_status status;
-    TULLE_TRY(tulle__fetch_init(check->A, at, k, &fetch));
-    TULLE_TRY(tulle__fetch_await(&fetch, &a));
-    if (!a.nnz) goto out;
+    TULLE_CALL(tulle__fetch_read(check->A, at, k, &fetch, &a));
+    if (!a.nnz) return TULLE_OK;
     for (int64_t e = a.rowptr[in_tile]; e < a.rowptr[in_tile + 1]; e++)
         x->terms += (double)size_of(a.col_block, a.colind[e]);
     for (int p = 0; p < lb->mt; p++)
         for (int q = 0; q < lb->nt; q++)
             if (overlap(&la->col_blocks, k, &lb->row_blocks, p) && overlap(&lc->col_blocks, j, &lb->col_blocks, q))
-                TULLE_TRY(add_tile_of_b(x, check, &a, in_tile, k, p, q, j));
-out:
-    tulle__fetch_fini(&fetch);
-    return status;
+                TULLE_CALL(add_tile_of_b(x, check, &a, in_tile, k, p, q, j));
+    return TULLE_OK;
 }
 
 /*

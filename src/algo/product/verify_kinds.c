@@ -37,25 +37,21 @@ tulle_status tulle__kinds_init(tulle__kinds *kinds, const tulle__operand *A, tul
     tulle_op op_b, const tulle_mat *C, const double *look)
 {
     const tulle_gidx m = C->layout->m, n = C->layout->n, inner = op_b == TULLE_OP_N ? B->layout->m : B->layout->n;
-    tulle_status status;
-    unsigned char *b = NULL, *c = NULL;
-    TULLE_TRY(tulle__alloc_zero((size_t)m, 1, "kinds of rows", &kinds->row));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, 1, "kinds of columns", &kinds->col));
-    TULLE_TRY(tulle__alloc_zero((size_t)inner, 1, "kinds of rows", &b));
-    TULLE_TRY(tulle__alloc_zero((size_t)m, 1, "kinds of rows", &c));
-    TULLE_TRY(tulle__row_kinds(B, op_b, look, b));
-    TULLE_TRY(tulle__row_kinds(B, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, NULL, kinds->col));
-    TULLE_TRY(tulle__row_kinds(C, TULLE_OP_N, look, c));
+    TULLE__SCOPED unsigned char *b = NULL, *c = NULL;
+    TULLE_CALL(tulle__alloc_zero((size_t)m, 1, "kinds of rows", &kinds->row));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, 1, "kinds of columns", &kinds->col));
+    TULLE_CALL(tulle__alloc_zero((size_t)inner, 1, "kinds of rows", &b));
+    TULLE_CALL(tulle__alloc_zero((size_t)m, 1, "kinds of rows", &c));
+    TULLE_CALL(tulle__row_kinds(B, op_b, look, b));
+    TULLE_CALL(tulle__row_kinds(B, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, NULL, kinds->col));
+    TULLE_CALL(tulle__row_kinds(C, TULLE_OP_N, look, c));
     struct product p = {b, kinds->row};
-    TULLE_TRY(tulle_comm_agree(C->comm, tulle__operand_visit(A, op_a, add_entry, &p)));
-    TULLE_TRY(tulle__flags_reduce(C->comm, m, kinds->row));
+    TULLE_CALL(tulle_comm_agree(C->comm, tulle__operand_visit(A, op_a, add_entry, &p)));
+    TULLE_CALL(tulle__flags_reduce(C->comm, m, kinds->row));
     for (tulle_gidx j = 0; j < n; j++) kinds->col[j] &= TULLE__HAS_NAN | TULLE__HAS_INF;
     for (tulle_gidx r = 0; r < m; r++)
         kinds->row[r] |= (unsigned char)((c[r] & TULLE__HAS_NAN ? C_NAN : 0) | (c[r] & TULLE__HAS_INF ? C_INF : 0));
-out:
-    tulle__free(b);
-    tulle__free(c);
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__kinds_fini(tulle__kinds *kinds)

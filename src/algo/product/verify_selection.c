@@ -33,13 +33,6 @@ struct verifier {
     double error;
 };
 
-static tulle_status get_tile(const tulle_mat *X, int i, int j, tulle__fetch *fetch, tulle_tile *tile)
-{
-    *fetch = (tulle__fetch){.group = -1};
-    TULLE_CALL(tulle__fetch_init(X, i, j, fetch));
-    return tulle__fetch_await(fetch, tile);
-}
-
 static void add_term(struct whole_row *row, tulle_gidx column, double term)
 {
     if (row->terms[column]++ == 0) row->column[row->count++] = column;
@@ -51,24 +44,22 @@ static void add_term(struct whole_row *row, tulle_gidx column, double term)
 static tulle_status add_terms(struct verifier *v, const tulle_tile *a, tulle_gidx local, tulle_gidx first)
 {
     const tulle_layout *l = v->B->layout;
-    tulle_status status = TULLE_OK;
-    for (int64_t e = a->rowptr[local], end; status == TULLE_OK && e < a->rowptr[local + 1]; e = end) {
+    for (int64_t e = a->rowptr[local], end; e < a->rowptr[local + 1]; e = end) {
         const int k = tulle__layout_find(l->row_cut, l->mt, first + a->colind[e]);
         for (end = e; end < a->rowptr[local + 1] && first + a->colind[end] < l->row_cut[k + 1];) end++;
-        for (int j = 0; status == TULLE_OK && j < l->nt; j++) {
-            tulle__fetch fetch;
+        for (int j = 0; j < l->nt; j++) {
+            TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
             tulle_tile b;
-            status = get_tile(v->B, k, j, &fetch, &b);
-            for (int64_t x = e; status == TULLE_OK && b.rowptr && x < end; x++) {
+            TULLE_CALL(tulle__fetch_read(v->B, k, j, &fetch, &b));
+            for (int64_t x = e; b.rowptr && x < end; x++) {
                 const tulle_gidx r = first + a->colind[x] - l->row_cut[k];
                 for (int64_t y = b.rowptr[r]; y < b.rowptr[r + 1]; y++)
                     add_term(
                         &v->row, l->col_cut[j] + b.colind[y], tulle__tile_element(a, x) * tulle__tile_element(&b, y));
             }
-            tulle__fetch_fini(&fetch);
         }
     }
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status make_row(struct verifier *v, tulle_gidx r)
@@ -76,21 +67,19 @@ static tulle_status make_row(struct verifier *v, tulle_gidx r)
     const tulle_layout *l = v->A->layout;
     const int i = tulle__layout_find(l->row_cut, l->mt, r);
     struct whole_row *row = &v->row;
-    tulle_status status = TULLE_OK;
     for (int64_t e = 0; e < row->count; e++) {
         const tulle_gidx c = row->column[e];
         row->sum[c] = row->magnitude[c] = row->terms[c] = 0;
         row->in_c[c] = 0;
     }
     row->count = 0;
-    for (int k = 0; status == TULLE_OK && k < l->nt; k++) {
-        tulle__fetch fetch;
+    for (int k = 0; k < l->nt; k++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile a;
-        status = get_tile(v->A, i, k, &fetch, &a);
-        if (status == TULLE_OK && a.rowptr) status = add_terms(v, &a, r - l->row_cut[i], l->col_cut[k]);
-        tulle__fetch_fini(&fetch);
+        TULLE_CALL(tulle__fetch_read(v->A, i, k, &fetch, &a));
+        if (a.rowptr) TULLE_CALL(add_terms(v, &a, r - l->row_cut[i], l->col_cut[k]));
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* The value of an entry, and what rounding may change of it; infinite where nothing can be said. */
@@ -158,21 +147,17 @@ static tulle_status check_row(struct verifier *v, int i, tulle_gidx local)
     const tulle_layout *l = C->layout;
     const tulle_gidx r = l->row_cut[i] + local;
     struct kept kept = {.least = INFINITY};
-    tulle_status status = make_row(v, r);
-    for (int j = 0; status == TULLE_OK && j < l->nt; j++) {
-        tulle__fetch fetch;
+    TULLE_CALL(make_row(v, r));
+    for (int j = 0; j < l->nt; j++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile c;
-        status = get_tile(C, i, j, &fetch, &c);
-        for (int64_t e = c.rowptr && status == TULLE_OK ? c.rowptr[local] : 0;
-             status == TULLE_OK && c.rowptr && e < c.rowptr[local + 1]; e++) {
+        TULLE_CALL(tulle__fetch_read(C, i, j, &fetch, &c));
+        for (int64_t e = c.rowptr ? c.rowptr[local] : 0; c.rowptr && e < c.rowptr[local + 1]; e++) {
             if (e > c.rowptr[local] && c.colind[e] <= c.colind[e - 1])
-                status = tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", r);
-            else
-                status = take_entry(v, r, l->col_cut[j] + c.colind[e], tulle__tile_element(&c, e), &kept);
+                return tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", r);
+            TULLE_CALL(take_entry(v, r, l->col_cut[j] + c.colind[e], tulle__tile_element(&c, e), &kept));
         }
-        tulle__fetch_fini(&fetch);
     }
-    if (status != TULLE_OK) return status;
     if (v->plan->options.selection->by_rank && kept.count > v->plan->options.selection->top)
         return tulle__fail(TULLE_ERR_CHECK,
             "row " TULLE__AT " of C has %" PRId64 " entries, of which %" PRId64 " are kept", r, kept.count,

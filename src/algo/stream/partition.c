@@ -167,17 +167,14 @@ static int lies_in_blocks(const struct tulle_stream *s)
 static tulle_status partition_packed(struct tulle_stream *s)
 {
     tulle_mat *copy = NULL;
-    tulle_layout *layout = NULL;
-    tulle_status status;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     if (!s->options.rebalance && lies_in_blocks(s)) return layout_as_is(s);
-    TULLE_TRY(tulle_comm_agree(s->comm, rebalance_matrix(s)));
-    TULLE_TRY(tulle_comm_agree(s->comm, layout_of_cuts(s, s->layout->row_cut, s->n, &layout)));
-    TULLE_TRY(tulle_mat_redistribute(s->A, layout, &copy));
+    TULLE_CALL(tulle_comm_agree(s->comm, rebalance_matrix(s)));
+    TULLE_CALL(tulle_comm_agree(s->comm, layout_of_cuts(s, s->layout->row_cut, s->n, &layout)));
+    TULLE_CALL(tulle_mat_redistribute(s->A, layout, &copy));
     tulle_mat_free(s->copy);
     s->A = s->copy = copy;
-out:
-    tulle_layout_free(layout);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__stream_partition(struct tulle_stream *s)

@@ -258,19 +258,16 @@ static int has_arrived(struct tulle_stream *s, const struct progress *p)
 
 static tulle_status send(struct tulle_stream *s, struct progress *p)
 {
-    int slot = p->sent % s->plan.ring;
+    const int k = p->sent++, slot = k % s->plan.ring; /* awaited, also if that fails */
     tulle__arrived arrived = {{NULL}};
     double start = tulle__clock_seconds();
-    tulle_status status = s->producer->ops->wait(s->producer, slot, &s->slab[p->sent], &arrived);
+    const tulle_status status = s->producer->ops->wait(s->producer, slot, &s->slab[k], &arrived);
     p->reading += tulle__clock_seconds() - start;
-    if (status == TULLE_OK) {
-        s->device->ops->join(s->copies, s->used[slot]);
-        tulle__ring_upload(s, p->sent, s->plan.resident ? p->sent : slot, &arrived);
-        s->device->ops->record(s->copies, s->ready[slot]);
-    }
-    p->sent++;
-    if (status == TULLE_OK && s->options.no_overlap) status = tulle__ring_wait(s, s->copies);
-    return status;
+    TULLE_CALL(status);
+    s->device->ops->join(s->copies, s->used[slot]);
+    tulle__ring_upload(s, k, s->plan.resident ? k : slot, &arrived);
+    s->device->ops->record(s->copies, s->ready[slot]);
+    return s->options.no_overlap ? tulle__ring_wait(s, s->copies) : TULLE_OK;
 }
 
 static tulle_status multiply_next(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
@@ -285,26 +282,25 @@ static tulle_status multiply_next(struct tulle_stream *s, struct progress *p, tu
 
 static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
 {
-    tulle_status status = TULLE_OK;
     int turns = 0;
-    while (p->done < s->nslabs && status == TULLE_OK) {
+    while (p->done < s->nslabs) {
         int may_send =
             p->sent < s->nslabs && p->sent < p->done + p->ring && (!s->options.no_overlap || p->sent == p->done);
         start_reads(s, p);
         int started =
             s->mode == TULLE__MODE_COPIED || p->sent < p->started; /* else its staging buffer is not free yet */
-        if (may_send && started && (has_arrived(s, p) || p->done == p->sent))
-            status = send(s, p);
-        else if (p->done < p->sent)
-            status = multiply_next(s, p, cols);
-        else {
+        if (may_send && started && (has_arrived(s, p) || p->done == p->sent)) {
+            TULLE_CALL(send(s, p));
+        } else if (p->done < p->sent) {
+            TULLE_CALL(multiply_next(s, p, cols));
+        } else {
             tulle__pause(s->comm, &turns);
             continue;
         }
-        if (status == TULLE_OK) status = tulle__comm_interrupted(s->comm);
+        TULLE_CALL(tulle__comm_interrupted(s->comm));
         turns = 0;
     }
-    return status;
+    return TULLE_OK;
 }
 
 /* Slabs of a half add to Y. */
@@ -380,38 +376,47 @@ static void finish_loading(struct tulle_stream *s)
     }
 }
 
-tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
+static tulle_status run(struct tulle_stream *s, struct progress *p, tulle_gidx cols, int resident)
 {
-    struct progress p = {.ring = s->plan.ring};
-    int resident = s->loaded || s->mode == TULLE__MODE_IN_PLACE;
-    tulle_status status = TULLE_OK, ended;
-    double start = tulle__clock_seconds();
-    if (s->rows) s->rows->counting = !resident && !s->rows->counted;
-    if (!resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
-    if (status == TULLE_OK) clear_padding(s, cols);
-    if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
-    if (status == TULLE_OK && resident) status = multiply_resident(s, cols);
-    if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
-    /* the message of the first failure is kept */
+    if (!resident && s->producer->ops->check) TULLE_CALL(s->producer->ops->check(s->producer));
+    clear_padding(s, cols);
+    if (s->format.symmetric) clear_y(s, cols);
+    return resident ? multiply_resident(s, cols) : stream_slabs(s, p, cols);
+}
+
+/* Ends what a run has started. Returns its status, else the first failure here; the message is that of this one. */
+static tulle_status drain(struct tulle_stream *s, struct progress *p, tulle_status status)
+{
     char cause[TULLE_MESSAGE_MAX];
     strcpy(cause, tulle__error_marked());
-    for (tulle__arrived unused; p.sent < p.started; p.sent++) /* after a failure: pending reads must complete */
-        s->producer->ops->wait(s->producer, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
+    for (tulle__arrived unused; p->sent < p->started; p->sent++) /* after a failure: pending reads must complete */
+        s->producer->ops->wait(s->producer, p->sent % s->plan.ring, &s->slab[p->sent], &unused);
     for (int q = 0; q < 2; q++) {
-        ended = tulle__ring_wait(s, q ? s->kernels : s->copies);
+        const tulle_status ended = tulle__ring_wait(s, q ? s->kernels : s->copies);
         if (status != TULLE_OK)
             tulle__error_set(cause);
         else if (ended != TULLE_OK)
             strcpy(cause, tulle__error_marked());
         if (status == TULLE_OK) status = ended;
     }
+    return status;
+}
+
+tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
+{
+    struct progress p = {.ring = s->plan.ring};
+    int resident = s->loaded || s->mode == TULLE__MODE_IN_PLACE;
+    double start = tulle__clock_seconds();
+    if (s->rows) s->rows->counting = !resident && !s->rows->counted;
+    const tulle_status status = drain(s, &p, run(s, &p, cols, resident));
     if (s->rows && s->rows->counting) {
         s->rows->counting = false;
         s->rows->counted = true;
     }
     times->loop = tulle__clock_seconds() - start;
     times->reading = p.reading;
-    if (status == TULLE_OK && !resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
-    if (status == TULLE_OK && s->plan.resident && !s->loaded) finish_loading(s);
-    return status;
+    TULLE_CALL(status);
+    if (!resident && s->producer->ops->check) TULLE_CALL(s->producer->ops->check(s->producer));
+    if (s->plan.resident && !s->loaded) finish_loading(s);
+    return TULLE_OK;
 }

@@ -76,16 +76,13 @@ static void add_lines(struct tulle_stream *s, tulle_mat *Y, tulle_gidx begin, tu
 tulle_status tulle__spill_add(struct tulle_stream *s, tulle_mat *Y)
 {
     tulle_gidx first = s->first_row, end = first + s->lines * s->format.block;
-    tulle_status status = TULLE_OK;
-    for (int p = 0; p < s->comm->size && status == TULLE_OK; p++) {
+    for (int p = 0; p < s->comm->size; p++) {
         tulle_gidx begins = s->spill_of[2 * p], spill = s->spill_of[2 * p + 1];
-        tulle__fetch fetch = {.A = NULL};
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile tile;
         if (p == s->comm->rank || begins >= end || begins + spill <= first) continue;
-        status = tulle__fetch_init(s->spilled, p, 0, &fetch);
-        if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-        if (status == TULLE_OK) add_lines(s, Y, begins, begins + spill, tile.val);
-        tulle__fetch_fini(&fetch);
+        TULLE_CALL(tulle__fetch_read(s->spilled, p, 0, &fetch, &tile));
+        add_lines(s, Y, begins, begins + spill, tile.val);
     }
-    return status;
+    return TULLE_OK;
 }

@@ -144,17 +144,56 @@ static tulle_status plan_stream(struct tulle_stream *s)
     return TULLE_OK;
 }
 
-/* Collective. A or rows. */
+/* Checks what a PE can check by itself, and allocates the stream. */
+static tulle_status begin(
+    const tulle_comm *comm, const tulle_mat *A, const tulle_stream_options *options, struct tulle_stream **s)
+{
+    TULLE_CALL(tulle__wants_values(comm, "streaming"));
+    TULLE_CALL(check_options(options));
+    if (A && A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a stream needs a sparse matrix");
+    return tulle__alloc_zero(1, sizeof **s, "a stream", s);
+}
+
+/* A copy of A in whole rows. Collective, agreed. */
+static tulle_status copy_rows(struct tulle_stream *s)
+{
+    TULLE__SCOPED_LAYOUT tulle_layout *rows = NULL;
+    const tulle_layout_spec spec = {.m = s->m, .n = s->n, .grid_rows = s->comm->size, .grid_cols = 1};
+    TULLE_CALL(tulle_comm_agree(s->comm, tulle_layout_new(&spec, s->comm->size, &rows)));
+    TULLE_CALL(tulle_mat_redistribute(s->A, rows, &s->copy));
+    s->A = s->copy;
+    return TULLE_OK;
+}
+
+/* Collective, agreed. */
+static tulle_status set_up(struct tulle_stream *s)
+{
+    const tulle_mat *A = s->A;
+    tulle_comm *comm = s->comm;
+    int near_rank, near_size, processes;
+    if (A && A->layout->nt > 1) TULLE_CALL(copy_rows(s));
+    if (A) s->structure = s->A->structure;
+    TULLE_CALL(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
+    TULLE_CALL(tulle_comm_agree(comm, open_device(s, near_rank, near_size, processes)));
+    TULLE_CALL(tulle__stream_choose_format(s));
+    s->x_lines = tulle__blocks_over(s->n, s->format.block) * s->format.block;
+    TULLE_CALL(tulle__stream_partition(s));
+    TULLE_CALL(tulle__spill_new(s));
+    s->left = tulle__memory_left();
+    TULLE_CALL(tulle_comm_agree(comm, TULLE_OK)); /* all PEs see the same amount of shared memory */
+    TULLE_CALL(tulle_comm_agree(comm, plan_stream(s)));
+    if (!s->packed) return TULLE_OK;
+    tulle__mat_free_scoped(&s->copy); /* no PE reads it any more; checks read A */
+    s->A = A;
+    return TULLE_OK;
+}
+
+/* A or rows. Collective, agreed. */
 static tulle_status make(
     tulle_comm *comm, const tulle_mat *A, tulle_rows *rows, const tulle_stream_options *options, tulle_stream **out)
 {
     struct tulle_stream *s = NULL;
-    tulle_status status = tulle__wants_values(comm, "streaming");
-    if (status == TULLE_OK) status = check_options(options);
-    if (status == TULLE_OK && A && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "a stream needs a sparse matrix");
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a stream", &s);
-    status = tulle_comm_agree(comm, status);
+    tulle_status status = tulle_comm_agree(comm, begin(comm, A, options, &s));
     if (status == TULLE_OK && A) status = tulle__mat_order(A);
     if (status != TULLE_OK) {
         tulle__free(s);
@@ -165,35 +204,11 @@ static tulle_status make(
     s->n = A ? A->layout->n : rows->n;
     s->type = A ? A->type : rows->type;
     tulle__pe_own(comm->pe, &s->owned, drop);
-    if (A && A->layout->nt > 1) {
-        tulle_layout_spec spec = {.m = s->m, .n = s->n, .grid_rows = comm->size, .grid_cols = 1};
-        tulle_layout *rows_only = NULL;
-        status = tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, &rows_only));
-        if (status == TULLE_OK) status = tulle_mat_redistribute(A, rows_only, &s->copy);
-        tulle_layout_free(rows_only);
-        s->A = s->copy;
-    }
-    TULLE_TRY(status);
-    if (s->A) s->structure = s->A->structure;
-    int near_rank, near_size, processes;
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
-    TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size, processes)));
-    TULLE_TRY(tulle__stream_choose_format(s));
-    s->x_lines = tulle__blocks_over(s->n, s->format.block) * s->format.block;
-    TULLE_TRY(tulle__stream_partition(s));
-    TULLE_TRY(tulle__spill_new(s));
-    s->left = tulle__memory_left();
-    TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* all PEs see the same amount of shared memory */
-    TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
-    if (s->packed) { /* no PE reads the copy any more; checks read A */
-        tulle_mat_free(s->copy);
-        s->copy = NULL;
-        s->A = A;
-    }
-    *out = s;
-    return TULLE_OK;
-out:
-    tulle_stream_free(s);
+    status = set_up(s);
+    if (status != TULLE_OK)
+        tulle_stream_free(s);
+    else
+        *out = s;
     return status;
 }
 

@@ -27,11 +27,10 @@ static tulle_status multiply_symmetric(const tulle__bsr_task *task)
 {
     const tulle__bsr *A = &task->A;
     int64_t b = A->block, first = A->first * b, lines = (A->n - A->first) * b;
-    double *sum = NULL;
-    unsigned char *named = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)lines, sizeof *sum, "sums of a symmetric product", &sum));
-    TULLE_TRY(tulle__alloc_zero((size_t)lines, sizeof *named, "lines of a symmetric product", &named));
+    TULLE__SCOPED double *sum = NULL;
+    TULLE__SCOPED unsigned char *named = NULL;
+    TULLE_CALL(tulle__alloc((size_t)lines, sizeof *sum, "sums of a symmetric product", &sum));
+    TULLE_CALL(tulle__alloc_zero((size_t)lines, sizeof *named, "lines of a symmetric product", &named));
     memset(named, 1, (size_t)(A->m * b));
     for (int64_t i = 0; i < A->m; i++)
         for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++)
@@ -51,10 +50,7 @@ static tulle_status multiply_symmetric(const tulle__bsr_task *task)
         for (int64_t l = 0; l < lines; l++)
             if (named[l]) deliver(task, first + l, j, sum[l]);
     }
-out:
-    tulle__free(sum);
-    tulle__free(named);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__bsr_check(const tulle__bsr_task *task)

@@ -146,7 +146,7 @@ tulle_status tulle__binsparse_write_values(
  */
 tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer);
-tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer);
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, tulle_status status);
 void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer);
 
 #endif

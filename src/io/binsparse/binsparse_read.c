@@ -278,18 +278,15 @@ static tulle_status read_reals(
 tulle_status tulle__binsparse_read_values(
     tulle__binsparse *file, tulle__gate *gate, int64_t first, int64_t count, double *to)
 {
-    char *raw = NULL;
-    tulle_status status;
+    TULLE__SCOPED char *raw = NULL;
     if (first < 0 || count < 0 || count > file->header.stored - first)
         return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
-    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_CALL(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(read_reals(file, gate, first + i, n, raw, to + i));
+        TULLE_CALL(read_reals(file, gate, first + i, n, raw, to + i));
     }
-out:
-    tulle__free(raw);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__binsparse_read_block(tulle__binsparse *file, tulle__gate *gate, int64_t row, int64_t rows,
@@ -307,28 +304,24 @@ tulle_status tulle__binsparse_read_block(tulle__binsparse *file, tulle__gate *ga
     int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
     int64_t outer_step = same ? ld : 1, inner_step = same ? 1 : ld;
     int64_t lines = inners == inner ? outers : 1; /* contiguous lines */
-    char *raw = NULL;
-    double *real = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
+    TULLE__SCOPED char *raw = NULL;
+    TULLE__SCOPED double *real = NULL;
+    TULLE_CALL(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
     for (int64_t o = 0; o < outers; o += lines) {
         int64_t line = o, place = 0;
         for (int64_t v = 0, n; v < lines * inners; v += n) {
             n = lines * inners - v < PIECE ? lines * inners - v : PIECE;
-            TULLE_TRY(read_reals(file, gate, (outer0 + o) * inner + inner0 + v, n, raw, real));
+            TULLE_CALL(read_reals(file, gate, (outer0 + o) * inner + inner0 + v, n, raw, real));
             for (int64_t k = 0, some; k < n; k += some) { /* up to the end of a line */
                 some = inners - place < n - k ? inners - place : n - k;
                 int64_t r = row + (by_rows ? line : place), c = col + (by_rows ? place : line);
-                TULLE_TRY(tulle__gate_store(
+                TULLE_CALL(tulle__gate_store(
                     gate, r, c, !by_rows, real + k, some, to, line * outer_step + place * inner_step, inner_step));
                 place += some;
                 if (place == inners) place = 0, line++;
             }
         }
     }
-out:
-    tulle__free(real);
-    tulle__free(raw);
-    return status;
+    return TULLE_OK;
 }

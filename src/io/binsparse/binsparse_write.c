@@ -250,26 +250,19 @@ tulle_status tulle__binsparse_can_write(const char *path)
     return tulle__hdf5_present(path);
 }
 
-tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer)
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, tulle_status status)
 {
-    tulle_status status = TULLE_OK;
+    TULLE_TRY(status);
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
-        if (writer->left[w] > 0) {
-            status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written",
-                writer->left[w], tulle__binsparse_name(w));
-            tulle__binsparse_writer_abort(writer);
-            return status;
-        }
+        if (writer->left[w] > 0)
+            TULLE_TRY(tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written",
+                writer->left[w], tulle__binsparse_name(w)));
     int code = close(writer->fd);
     writer->fd = -1;
-    if (code != 0) {
-        status = tulle__output_fail(writer->output, "closing");
-        tulle__binsparse_writer_abort(writer);
-        return status;
-    }
+    if (code != 0) TULLE_TRY(tulle__output_fail(writer->output, "closing"));
     status = tulle__output_close(writer->output);
-    tulle__free(writer->narrow);
-    tulle__free(writer->gathered);
-    tulle__free(writer);
+    writer->output = NULL;
+out:
+    tulle__binsparse_writer_abort(writer);
     return status;
 }

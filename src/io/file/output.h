@@ -44,7 +44,10 @@ tulle_status tulle__output_read(const tulle__output *output, int64_t offset, voi
  */
 tulle_status tulle__output_close(tulle__output *output);
 
-/* Removes the incomplete file; NULL allowed. */
+/*
+ * Removes the incomplete file; NULL allowed. The writers of formats (tulle__mtx_writer_close and others) take the
+ * status of what was written: after a failure, which they return, they do this, too.
+ */
 void tulle__output_abort(tulle__output *output);
 
 /* Reports a failure with errno. */

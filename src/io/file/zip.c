@@ -72,22 +72,18 @@ none:
 /* Finds the record at the end of the file, which a comment may follow. */
 static tulle_status find_end(const tulle__zip *zip, unsigned char *record, int64_t *end)
 {
-    unsigned char *tail = NULL;
+    TULLE__SCOPED unsigned char *tail = NULL;
     size_t length = zip->file.bytes < END + COMMENT ? (size_t)zip->file.bytes : END + COMMENT;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(length, 1, "the end of a zip file", &tail));
-    TULLE_TRY(tulle__regular_read(&zip->file, tail, length, zip->file.bytes - (int64_t)length));
+    TULLE_CALL(tulle__alloc(length, 1, "the end of a zip file", &tail));
+    TULLE_CALL(tulle__regular_read(&zip->file, tail, length, zip->file.bytes - (int64_t)length));
     for (size_t i = length >= END ? length - END + 1 : 0; i-- > 0;)
         if (is(tail + i, 0x06054b50) && i + END + little(tail + i + 20, 2) == length) {
             memcpy(record, tail + i, END);
             *end = zip->file.bytes - (int64_t)(length - i);
-            goto out;
+            return TULLE_OK;
         }
-    status = tulle__fail(
+    return tulle__fail(
         TULLE_ERR_FORMAT, "%s: is no zip file, or a truncated one: there is no directory at its end", zip->file.path);
-out:
-    tulle__free(tail);
-    return status;
 }
 
 static tulle_status read_directory(tulle__zip *zip)

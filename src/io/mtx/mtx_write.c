@@ -190,21 +190,19 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
     return tulle__output_write(writer->output, text->text, text->bytes);
 }
 
-tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer)
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, tulle_status status)
 {
-    tulle_status status = TULLE_OK;
-    if (writer->stored < 0) {
-        status = fill_in_count(writer);
-    } else if (writer->written != writer->stored) {
-        status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " entries were written to a file whose header states %" PRId64,
-            writer->written, writer->stored);
-    }
-    if (status != TULLE_OK) {
-        tulle__mtx_writer_abort(writer);
-        return status;
-    }
+    TULLE_TRY(status);
+    if (writer->stored < 0)
+        TULLE_TRY(fill_in_count(writer));
+    else if (writer->written != writer->stored)
+        TULLE_TRY(
+            tulle__fail(TULLE_ERR_STATE, "%" PRId64 " entries were written to a file whose header states %" PRId64,
+                writer->written, writer->stored));
     status = tulle__output_close(writer->output);
-    tulle__free(writer);
+    writer->output = NULL;
+out:
+    tulle__mtx_writer_abort(writer);
     return status;
 }
 

@@ -50,7 +50,7 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
  * TULLE_ERR_STATE, and no file, if the entries appended are not as many as the header states. Frees
  * the writer.
  */
-tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer);
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, tulle_status status);
 void tulle__mtx_writer_abort(tulle__mtx_writer *writer);
 
 #endif

@@ -99,9 +99,8 @@ tulle_status tulle__npy_read(tulle__npy *npy, tulle__gate *gate, int64_t row, in
     int as_is = head->array.kind == 'f' && !head->array.swapped &&
                 (size_t)head->array.width == tulle_type_size(gate->type) && inner_step == 1;
     double piece[PIECE];
-    char *buffer = NULL;
-    tulle_status status = TULLE_OK;
-    if (!as_is) TULLE_TRY(tulle__alloc(BUFFER, 1, "a buffer for a .npy file", &buffer));
+    TULLE__SCOPED char *buffer = NULL;
+    if (!as_is) TULLE_CALL(tulle__alloc(BUFFER, 1, "a buffer for a .npy file", &buffer));
     int64_t most = BUFFER / head->array.width; /* values of one read, several whole lines if possible */
     int64_t lines = !as_is && inners == inner && inners < most ? most / inners : 1;
     for (int64_t o = 0; o < outers; o += lines) {
@@ -111,14 +110,14 @@ tulle_status tulle__npy_read(tulle__npy *npy, tulle__gate *gate, int64_t row, in
         int64_t offset = head->data + ((outer0 + o) * inner + inner0) * head->array.width;
         if (as_is) {
             char *at = (char *)to + o * outer_step * head->array.width;
-            TULLE_TRY(tulle__regular_read(&npy->file, at, (size_t)(inners * head->array.width), offset));
-            TULLE_TRY(tulle__gate_block(gate, by_rows ? row + o : row, by_rows ? col : col + o, !by_rows, at, inners));
+            TULLE_CALL(tulle__regular_read(&npy->file, at, (size_t)(inners * head->array.width), offset));
+            TULLE_CALL(tulle__gate_block(gate, by_rows ? row + o : row, by_rows ? col : col + o, !by_rows, at, inners));
             continue;
         }
         int64_t values = now * inners;
         for (int64_t done = 0; done < values; done += most) {
             int64_t some = most < values - done ? most : values - done;
-            TULLE_TRY(tulle__regular_read(
+            TULLE_CALL(tulle__regular_read(
                 &npy->file, buffer, (size_t)(some * head->array.width), offset + done * head->array.width));
             for (int64_t v = 0; v < some;) { /* up to the end of a line */
                 int64_t line = (done + v) / inners, place = (done + v) % inners;
@@ -126,15 +125,13 @@ tulle_status tulle__npy_read(tulle__npy *npy, tulle__gate *gate, int64_t row, in
                 if (n > PIECE) n = PIECE;
                 tulle__gate_numbers(gate, tulle__npy_stored(&head->array), buffer + v * head->array.width, n, piece);
                 int64_t r = row + (by_rows ? o + line : place), c = col + (by_rows ? place : o + line);
-                TULLE_TRY(tulle__gate_store(
+                TULLE_CALL(tulle__gate_store(
                     gate, r, c, !by_rows, piece, n, to, (o + line) * outer_step + place * inner_step, inner_step));
                 v += n;
             }
         }
     }
-out:
-    tulle__free(buffer);
-    return status;
+    return TULLE_OK;
 }
 
 struct tulle__npy_writer {
@@ -180,17 +177,16 @@ tulle_status tulle__npy_writer_append(tulle__npy_writer *writer, const void *val
     return tulle__output_write(writer->output, values, (size_t)n * writer->size);
 }
 
-tulle_status tulle__npy_writer_close(tulle__npy_writer *writer)
+tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, tulle_status status)
 {
-    tulle_status status;
-    if (writer->left) {
-        status =
-            tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values are missing at the end of the .npy file", writer->left);
-        tulle__npy_writer_abort(writer);
-        return status;
-    }
+    TULLE_TRY(status);
+    if (writer->left)
+        TULLE_TRY(
+            tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values are missing at the end of the .npy file", writer->left));
     status = tulle__output_close(writer->output);
-    tulle__free(writer);
+    writer->output = NULL;
+out:
+    tulle__npy_writer_abort(writer);
     return status;
 }
 

@@ -46,7 +46,7 @@ typedef struct tulle__npy_writer tulle__npy_writer;
 tulle_status tulle__npy_writer_open(
     const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__npy_writer **writer);
 tulle_status tulle__npy_writer_append(tulle__npy_writer *writer, const void *values, int64_t n);
-tulle_status tulle__npy_writer_close(tulle__npy_writer *writer);
+tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, tulle_status status);
 void tulle__npy_writer_abort(tulle__npy_writer *writer);
 
 #endif

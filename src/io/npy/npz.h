@@ -66,7 +66,7 @@ typedef struct tulle__npz_sparse {
 typedef struct tulle__npz_writer tulle__npz_writer;
 tulle_status tulle__npz_writer_open(const char *path, const tulle__npz_sparse *sparse, tulle__npz_writer **writer);
 tulle_status tulle__npz_put(tulle__npz_writer *writer, int64_t row, int64_t col, const void *val);
-tulle_status tulle__npz_writer_close(tulle__npz_writer *writer);
+tulle_status tulle__npz_writer_close(tulle__npz_writer *writer, tulle_status status);
 void tulle__npz_writer_abort(tulle__npz_writer *writer);
 
 #endif

@@ -277,9 +277,9 @@ static tulle_status write_directory(tulle__npz_writer *w)
     return tulle__output_overwrite(w->output, directory, all, (size_t)(p - all));
 }
 
-tulle_status tulle__npz_writer_close(tulle__npz_writer *w)
+tulle_status tulle__npz_writer_close(tulle__npz_writer *w, tulle_status status)
 {
-    tulle_status status;
+    TULLE_TRY(status);
     if (w->entries != w->count)
         TULLE_TRY(tulle__fail(
             TULLE_ERR_STATE, "%" PRId64 " entries were written to a file of %" PRId64, w->entries, w->count));
@@ -289,8 +289,7 @@ tulle_status tulle__npz_writer_close(tulle__npz_writer *w)
     for (int m = 0; m < MEMBERS; m++) TULLE_TRY(write_header(w, m));
     TULLE_TRY(write_directory(w));
     status = tulle__output_close(w->output);
-    tulle__free(w);
-    return status;
+    w->output = NULL;
 out:
     tulle__npz_writer_abort(w);
     return status;

@@ -57,7 +57,7 @@ typedef struct tulle__petsc_writer tulle__petsc_writer;
 tulle_status tulle__petsc_writer_open(
     const char *path, int64_t rows, int64_t cols, int64_t count, tulle_type type, tulle__petsc_writer **writer);
 tulle_status tulle__petsc_put(tulle__petsc_writer *writer, int64_t row, int64_t col, const void *val);
-tulle_status tulle__petsc_writer_close(tulle__petsc_writer *writer);
+tulle_status tulle__petsc_writer_close(tulle__petsc_writer *writer, tulle_status status);
 void tulle__petsc_writer_abort(tulle__petsc_writer *writer);
 
 /* Writes a whole dense matrix by rows; one column is a vector. */

@@ -238,33 +238,28 @@ tulle_status tulle__petsc_parse(tulle__petsc *petsc, int part, int nparts, tulle
     const tulle__petsc_header *h = &petsc->header;
     int64_t each = h->stored / nparts, rest = h->stored % nparts;
     int64_t first = each * part + (part < rest ? part : rest), end = first + each + (part < rest);
-    tulle_status status = TULLE_OK;
-    struct rows *rows = NULL;
-    int64_t *col = NULL;
-    double *val = NULL;
+    TULLE__SCOPED struct rows *rows = NULL;
+    TULLE__SCOPED int64_t *col = NULL;
+    TULLE__SCOPED double *val = NULL;
     tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, gate->type);
     if (first == end) return TULLE_OK;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *rows, "lengths of rows", &rows));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *col, "columns", &col));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *val, "values", &val));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *rows, "lengths of rows", &rows));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *col, "columns", &col));
+    TULLE_CALL(tulle__alloc(PIECE, sizeof *val, "values", &val));
     rows->row = -1;
-    TULLE_TRY(find_row(petsc, first, rows));
+    TULLE_CALL(find_row(petsc, first, rows));
     for (int64_t at = first; at < end;) {
         int64_t n = end - at < PIECE ? end - at : PIECE;
-        TULLE_TRY(read_integers(petsc, petsc->columns + at * h->index, n, col));
-        TULLE_TRY(read_values(petsc, gate, petsc->data + at * h->value, n, val));
+        TULLE_CALL(read_integers(petsc, petsc->columns + at * h->index, n, col));
+        TULLE_CALL(read_values(petsc, gate, petsc->data + at * h->value, n, val));
         for (int64_t e = 0; e < n; e++, rows->left--) {
-            while (!rows->left) TULLE_TRY(next_row(petsc, rows));
-            TULLE_TRY(add_entry(petsc, gate, rows->row, col[e], val[e], entries));
+            while (!rows->left) TULLE_CALL(next_row(petsc, rows));
+            TULLE_CALL(add_entry(petsc, gate, rows->row, col[e], val[e], entries));
         }
         at += n;
         advance(petsc, n);
     }
-out:
-    tulle__free(rows);
-    tulle__free(col);
-    tulle__free(val);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,

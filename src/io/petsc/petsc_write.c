@@ -105,17 +105,17 @@ static tulle_status end_rows(tulle__petsc_writer *w, int64_t row)
 
 tulle_status tulle__petsc_put(tulle__petsc_writer *w, int64_t row, int64_t col, const void *val)
 {
-    tulle_status status = end_rows(w, row);
-    if (status == TULLE_OK) status = append(w, &w->columns, (uint64_t)col, w->index);
-    if (status == TULLE_OK) status = append(w, &w->values, bits_of(w->type, val), 8);
+    TULLE_CALL(end_rows(w, row));
+    TULLE_CALL(append(w, &w->columns, (uint64_t)col, w->index));
+    TULLE_CALL(append(w, &w->values, bits_of(w->type, val), 8));
     w->length++;
     w->entries++;
-    return status;
+    return TULLE_OK;
 }
 
-tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w)
+tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w, tulle_status status)
 {
-    tulle_status status;
+    TULLE_TRY(status);
     if (w->entries != w->count)
         TULLE_TRY(tulle__fail(
             TULLE_ERR_STATE, "%" PRId64 " entries were written to a file of %" PRId64, w->entries, w->count));
@@ -124,8 +124,7 @@ tulle_status tulle__petsc_writer_close(tulle__petsc_writer *w)
     TULLE_TRY(write_out(w, &w->columns));
     TULLE_TRY(write_out(w, &w->values));
     status = tulle__output_close(w->output);
-    tulle__free(w);
-    return status;
+    w->output = NULL;
 out:
     tulle__petsc_writer_abort(w);
     return status;
@@ -152,8 +151,7 @@ tulle_status tulle__petsc_write_dense(const char *path, int64_t rows, int64_t co
         w->values.used += 8;
     }
     status = tulle__output_close(w->output);
-    tulle__free(w);
-    return status;
+    w->output = NULL;
 out:
     tulle__petsc_writer_abort(w);
     return status;

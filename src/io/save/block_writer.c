@@ -174,7 +174,7 @@ tulle_status tulle__block_writer_put(tulle__block_writer *w, const tulle__tile_r
 
 tulle_status tulle__block_writer_close(tulle__block_writer *w)
 {
-    tulle_status status = tulle__binsparse_writer_close(w->file);
+    tulle_status status = tulle__binsparse_writer_close(w->file, TULLE_OK);
     w->file = NULL;
     tulle__block_writer_free(w);
     return status;

@@ -53,7 +53,7 @@ static tulle_status append_mtx(tulle_writer *writer, const tulle_mat *A)
 
 static tulle_status close_mtx(tulle_writer *writer)
 {
-    tulle_status status = tulle__mtx_writer_close(writer->text);
+    tulle_status status = tulle__mtx_writer_close(writer->text, TULLE_OK);
     writer->text = NULL;
     return status;
 }
@@ -83,6 +83,11 @@ static tulle_status append_spool(tulle_writer *writer, const tulle_mat *A)
     return tulle__spool_end(writer->spool);
 }
 
+static tulle_status give(tulle_writer *writer, tulle__entry_put put, void *file)
+{
+    return tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), put, file);
+}
+
 static tulle_status close_binsparse(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
@@ -93,12 +98,11 @@ static tulle_status close_binsparse(tulle_writer *writer)
         .type = shape->type,
         .wide = shape->cols > INT32_MAX};
     TULLE_CALL(tulle__binsparse_writer_open(writer->path, &sparse, &file));
-    tulle_status status =
-        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
-    if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(file);
-    tulle__binsparse_writer_abort(file);
-    return status;
+    tulle_status status;
+    TULLE_TRY(give(writer, tulle__put_binsparse, file));
+    TULLE_TRY(tulle__binsparse_put_end(file));
+out:
+    return tulle__binsparse_writer_close(file, status);
 }
 
 static tulle_status close_npz(tulle_writer *writer)
@@ -108,11 +112,7 @@ static tulle_status close_npz(tulle_writer *writer)
     const tulle__npz_sparse sparse = {
         .rows = shape->rows, .cols = shape->cols, .count = tulle__spool_entries(writer->spool), .type = shape->type};
     TULLE_CALL(tulle__npz_writer_open(writer->path, &sparse, &file));
-    tulle_status status =
-        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
-    if (status == TULLE_OK) return tulle__npz_writer_close(file);
-    tulle__npz_writer_abort(file);
-    return status;
+    return tulle__npz_writer_close(file, give(writer, tulle__put_npz, file));
 }
 
 static tulle_status close_petsc(tulle_writer *writer)
@@ -121,11 +121,7 @@ static tulle_status close_petsc(tulle_writer *writer)
     tulle__petsc_writer *file;
     TULLE_CALL(tulle__petsc_writer_open(
         writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file));
-    tulle_status status =
-        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(file);
-    tulle__petsc_writer_abort(file);
-    return status;
+    return tulle__petsc_writer_close(file, give(writer, tulle__put_petsc, file));
 }
 
 static void abort_spool(tulle_writer *writer)
@@ -171,6 +167,20 @@ static tulle_status open_file(tulle_writer *writer, const char *path)
     return writer->way->open(writer);
 }
 
+/* *out is the caller's also after a failure. */
+static tulle_status open_writer(
+    tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **out)
+{
+    TULLE_CALL(tulle__wants_values(comm, "writing a matrix"));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof **out, "a writer", out));
+    tulle_writer *writer = *out;
+    writer->comm = comm;
+    writer->shape = (tulle__mtx_shape){
+        .rows = m, .cols = n, .stored = -1, .type = type, .field = TULLE__MTX_REAL, .symmetry = TULLE__MTX_GENERAL};
+    TULLE_CALL(find_way(path, &writer->way));
+    return comm->rank == 0 ? open_file(writer, path) : TULLE_OK;
+}
+
 tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **out)
 {
@@ -178,16 +188,7 @@ tulle_status tulle_writer_open(
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL_AS(out, "writer"))
         return tulle__refuse(comm);
     tulle_writer *writer = NULL;
-    tulle_status status = tulle__wants_values(comm, "writing a matrix");
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *writer, "a writer", &writer);
-    if (status == TULLE_OK) {
-        writer->comm = comm;
-        writer->shape = (tulle__mtx_shape){
-            .rows = m, .cols = n, .stored = -1, .type = type, .field = TULLE__MTX_REAL, .symmetry = TULLE__MTX_GENERAL};
-        status = find_way(path, &writer->way);
-    }
-    if (status == TULLE_OK && comm->rank == 0) status = open_file(writer, path);
-    status = tulle_comm_agree(comm, status);
+    const tulle_status status = tulle_comm_agree(comm, open_writer(comm, path, m, n, type, &writer));
     if (status != TULLE_OK) {
         drop(writer);
         return status;
@@ -207,23 +208,25 @@ static tulle_status append(tulle_writer *writer, const tulle_mat *A)
     return writer->comm->rank == 0 ? writer->way->append(writer, A) : TULLE_OK;
 }
 
+/* Collective, agreed. */
+static tulle_status append_any(tulle_writer *writer, const tulle_mat *A)
+{
+    TULLE__SCOPED_MAT tulle_mat *full = NULL, *entries = NULL;
+    if (A->symmetry != TULLE_GENERAL) TULLE_CALL(tulle_mat_to_full(A, &full));
+    if (full) A = full;
+    /* the entries of blocks are their elements but for zeros, as in a whole file */
+    if (A->format->in_blocks) TULLE_CALL(tulle_mat_to_csr(A, true, &entries));
+    if (entries) A = entries;
+    /* a spool has a pointer of each row */
+    TULLE_CALL(tulle__mat_order(A->compressed && writer->way->append == append_mtx ? A->compressed->inner : A));
+    return tulle_comm_agree(writer->comm, append(writer, A));
+}
+
 tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A)
 {
     if (TULLE__NULL(writer) || TULLE__NULL(A)) return tulle__refuse(writer ? writer->comm : NULL);
-    tulle_mat *full = NULL, *entries = NULL;
-    tulle_status status = TULLE_OK;
-    if (A->symmetry != TULLE_GENERAL) status = tulle_mat_to_full(A, &full);
-    if (full) A = full;
-    /* the entries of blocks are their elements but for zeros, as in a whole file */
-    if (status == TULLE_OK && A->format->in_blocks) status = tulle_mat_to_csr(A, true, &entries);
-    if (entries) A = entries;
-    /* a spool has a pointer of each row */
-    if (status == TULLE_OK)
-        status = tulle__mat_order(A->compressed && writer->way->append == append_mtx ? A->compressed->inner : A);
-    if (status == TULLE_OK) status = tulle_comm_agree(writer->comm, append(writer, A));
+    const tulle_status status = append_any(writer, A);
     writer->broken |= status != TULLE_OK;
-    tulle_mat_free(entries);
-    tulle_mat_free(full);
     return status;
 }
 

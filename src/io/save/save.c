@@ -61,25 +61,22 @@ static tulle_status save_compressed(const tulle_mat *A, const tulle__row_sink *s
     static const int32_t none = 0;
     const tulle_layout *l = A->compressed->inner->layout;
     const tulle_gidx *row = A->compressed->rows.number, *col = A->compressed->cols.number;
-    struct band band = {.n = 0};
-    tulle_status status = TULLE_OK;
+    TULLE__SCOPED_BY(band_fini) struct band band = {.n = 0};
     int64_t passed = 0;
     for (int i = 0; i < l->mt; i++) {
-        TULLE_TRY(band_init(A->compressed->inner, i, &band));
+        TULLE_CALL(band_init(A->compressed->inner, i, &band));
         for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
-            TULLE_TRY(tulle__attend_each(64, &passed));
+            TULLE_CALL(tulle__attend_each(64, &passed));
             for (int j = 0; j < l->nt; j++) {
                 const tulle_tile *t = &band.tile[j];
                 for (int64_t e = t->nnz ? t->rowptr[r] : 0; t->nnz && e < t->rowptr[r + 1]; e++)
-                    TULLE_TRY(sink->take(
+                    TULLE_CALL(sink->take(
                         sink->context, row[l->row_cut[i] + r], 1, col[l->col_cut[j] + t->colind[e]], &none, at(t, e)));
             }
         }
         band_fini(&band);
     }
-out:
-    band_fini(&band);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
@@ -137,29 +134,30 @@ static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t bas
 
 tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
 {
+    tulle_status status;
     struct mtx_rows rows = {.shape = shape, .writer = writer};
-    tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_text, &rows});
-    if (status == TULLE_OK && rows.text.entries) status = flush(&rows);
+    TULLE_TRY(tulle__save_rows(A, &(tulle__row_sink){take_text, &rows}));
+    if (rows.text.entries) TULLE_TRY(flush(&rows));
+out:
     tulle__mtx_text_fini(&rows.text);
     return status;
 }
 
-/* Gathers a dense matrix contiguously, in the given order. */
+/* Gathers a dense matrix contiguously, in the given order. *all is the caller's also after a failure. */
 static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **all)
 {
-    tulle_status status;
     int64_t passed = 0;
     const tulle_layout *l = A->layout;
     size_t size = tulle_type_size(A->type);
-    struct band band = {.n = 0};
+    TULLE__SCOPED_BY(band_fini) struct band band = {.n = 0};
     *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)l->m * (size_t)l->n, size, "the whole matrix", all));
+    TULLE_CALL(tulle__alloc((size_t)l->m * (size_t)l->n, size, "the whole matrix", all));
     for (int i = 0; i < l->mt; i++) {
-        TULLE_TRY(band_init(A, i, &band));
+        TULLE_CALL(band_init(A, i, &band));
         for (int j = 0; j < l->nt; j++) {
             const tulle_tile *t = &band.tile[j];
             for (tulle_gidx r = 0; t->nnz && r < t->m; r++) {
-                TULLE_TRY(tulle__attend_each(64, &passed));
+                TULLE_CALL(tulle__attend_each(64, &passed));
                 for (tulle_gidx c = 0; c < t->n; c++) {
                     tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
                     int64_t from = tulle__dense_place(t->order, t->ld, r, c);
@@ -170,9 +168,7 @@ static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **a
         }
         band_fini(&band);
     }
-out:
-    band_fini(&band);
-    return status;
+    return TULLE_OK;
 }
 
 /* Writes columns in order, those of a symmetric matrix from the diagonal (skew: below it) down. */
@@ -213,6 +209,13 @@ int tulle__save_packers(const tulle_comm *comm, const char *path)
     return tulle__output_packed(path) ? tulle__save_threads(comm) : 0;
 }
 
+static tulle_status write_dense_mtx(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+{
+    TULLE__SCOPED char *all = NULL;
+    TULLE_CALL(gather_dense(A, TULLE_COL_MAJOR, &all));
+    return write_array(shape, all, tulle__comm_progress_meter(A->comm, 0), writer);
+}
+
 static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t stored, const char *path)
 {
     tulle__mtx_shape shape = {.rows = A->layout->m,
@@ -223,32 +226,23 @@ static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, i
         .symmetry = symmetry,
         .array = A->kind == TULLE_DENSE};
     tulle__mtx_writer *writer;
-    tulle_status status = TULLE_OK;
     TULLE_CALL(tulle__mtx_writer_open(path, &shape, tulle__save_packers(A->comm, path), &writer));
-    if (!shape.array) {
-        status = tulle__save_mtx_rows(A, &shape, writer);
-    } else {
-        char *all;
-        status = gather_dense(A, TULLE_COL_MAJOR, &all);
-        if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_progress_meter(A->comm, 0), writer);
-        tulle__free(all);
-    }
-    if (status == TULLE_OK) return tulle__mtx_writer_close(writer);
-    tulle__mtx_writer_abort(writer);
-    return status;
+    return tulle__mtx_writer_close(
+        writer, shape.array ? write_dense_mtx(A, &shape, writer) : tulle__save_mtx_rows(A, &shape, writer));
+}
+
+static tulle_status write_npy(const tulle_mat *A, tulle__npy_writer *writer)
+{
+    TULLE__SCOPED char *all = NULL;
+    TULLE_CALL(gather_dense(A, TULLE_ROW_MAJOR, &all));
+    return tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
 }
 
 static tulle_status save_npy(const tulle_mat *A, const char *path)
 {
-    char *all = NULL;
     tulle__npy_writer *writer;
     TULLE_CALL(tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer));
-    tulle_status status = gather_dense(A, TULLE_ROW_MAJOR, &all);
-    if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
-    tulle__free(all);
-    if (status == TULLE_OK) return tulle__npy_writer_close(writer);
-    tulle__npy_writer_abort(writer);
-    return status;
+    return tulle__npy_writer_close(writer, write_npy(A, writer));
 }
 
 struct entry_rows {
@@ -300,28 +294,20 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
     const tulle__npz_sparse sparse = {
         .rows = A->layout->m, .cols = A->layout->n, .count = A->nnz, .type = A->type, .coo = A->compressed != NULL};
     TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
-    tulle_status status = put_entries(A, tulle__put_npz, writer);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
-    tulle__npz_writer_abort(writer);
-    return status;
+    return tulle__npz_writer_close(writer, put_entries(A, tulle__put_npz, writer));
 }
 
 static tulle_status save_petsc(const tulle_mat *A, const char *path)
 {
     tulle_gidx m = A->layout->m, n = A->layout->n;
     tulle__petsc_writer *writer;
+    TULLE__SCOPED char *all = NULL;
     if (A->kind == TULLE_DENSE) {
-        char *all = NULL;
-        tulle_status made = gather_dense(A, TULLE_ROW_MAJOR, &all);
-        if (made == TULLE_OK) made = tulle__petsc_write_dense(path, m, n, A->type, all);
-        tulle__free(all);
-        return made;
+        TULLE_CALL(gather_dense(A, TULLE_ROW_MAJOR, &all));
+        return tulle__petsc_write_dense(path, m, n, A->type, all);
     }
     TULLE_CALL(tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer));
-    tulle_status status = put_entries(A, tulle__put_petsc, writer);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
-    tulle__petsc_writer_abort(writer);
-    return status;
+    return tulle__petsc_writer_close(writer, put_entries(A, tulle__put_petsc, writer));
 }
 
 static tulle_status write_dense_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
@@ -340,55 +326,55 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
         .rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
     TULLE_CALL(dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
                      : tulle__binsparse_writer_open(path, &sparse, &writer));
-    tulle_status status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer);
-    tulle__binsparse_writer_abort(writer);
-    return status;
+    return tulle__binsparse_writer_close(writer, dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer));
 }
 
-static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+/* PE 0's part. */
+static tulle_status save_file(
+    const tulle_mat *A, tulle__format format, const char *path, tulle__mtx_symmetry symmetry, int64_t stored)
+{
+    switch (format) {
+    case TULLE__FORMAT_NPY:
+        return save_npy(A, path);
+    case TULLE__FORMAT_NPZ:
+        return save_npz(A, path);
+    case TULLE__FORMAT_BINSPARSE:
+        return save_binsparse(A, path);
+    case TULLE__FORMAT_PETSC:
+        return save_petsc(A, path);
+    case TULLE__FORMAT_MTX:
+        return save_mtx(A, symmetry, stored, path);
+    case TULLE__FORMAT_GENERATOR: /* no file */
+    case TULLE__FORMAT_COUNT:
+        break;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status order_and_save(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
     int64_t stored = 0;
     tulle__format format = TULLE__FORMAT_MTX;
-    tulle_status status = tulle__output_format(path, A->kind, &format);
-    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "writing a matrix");
+    TULLE_CALL(tulle__output_format(path, A->kind, &format));
+    TULLE_CALL(tulle__wants_values(A->comm, "writing a matrix"));
     /* PETSc's files have a length of each row */
-    const bool all_rows = format == TULLE__FORMAT_PETSC;
-    if (status == TULLE_OK) status = tulle__mat_order(A->compressed && !all_rows ? A->compressed->inner : A);
-    if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
-    if (A->comm->rank == 0 && status == TULLE_OK) {
-        switch (format) {
-        case TULLE__FORMAT_NPY:
-            status = save_npy(A, path);
-            break;
-        case TULLE__FORMAT_NPZ:
-            status = save_npz(A, path);
-            break;
-        case TULLE__FORMAT_BINSPARSE:
-            status = save_binsparse(A, path);
-            break;
-        case TULLE__FORMAT_PETSC:
-            status = save_petsc(A, path);
-            break;
-        case TULLE__FORMAT_MTX:
-            status = save_mtx(A, symmetry, stored, path);
-            break;
-        case TULLE__FORMAT_GENERATOR: /* no file */
-        case TULLE__FORMAT_COUNT:
-            break;
-        }
-    }
-    return tulle_comm_agree(A->comm, status);
+    TULLE_CALL(tulle__mat_order(A->compressed && format != TULLE__FORMAT_PETSC ? A->compressed->inner : A));
+    if (format == TULLE__FORMAT_MTX) TULLE_CALL(tulle__half_count(A, symmetry, path, &stored));
+    return A->comm->rank == 0 ? save_file(A, format, path, symmetry, stored) : TULLE_OK;
+}
+
+/* Collective, agreed. */
+static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+{
+    return tulle_comm_agree(A->comm, order_and_save(A, path, symmetry));
 }
 
 tulle_status tulle__save_half(const tulle_mat *H, const char *path, const char *format)
 {
-    tulle_mat *A = NULL;
-    tulle_status status = tulle_mat_to_full(H, &A);
+    TULLE__SCOPED_MAT tulle_mat *A = NULL;
+    TULLE_CALL(tulle_mat_to_full(H, &A));
     if (!format) format = tulle__mtx_symmetry_name(H->symmetry == TULLE_SKEW ? TULLE__MTX_SKEW : TULLE__MTX_SYMMETRIC);
-    if (status == TULLE_OK) status = tulle_mat_save_as(A, path, format);
-    tulle_mat_free(A);
-    return status;
+    return tulle_mat_save_as(A, path, format);
 }
 
 /* The entries of a matrix in blocks are its elements but for zeros. */

@@ -42,20 +42,17 @@ static tulle_status take_rows(const tulle_mat *A, tulle__block_writer *writer, i
     tulle__progress_meter *meter = tulle__comm_progress_meter(A->comm, 0);
     tulle_status status = TULLE_OK;
     tulle__progress_meter_start(meter, what, "rows", l->m);
-    for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
-        tulle__fetch fetch = {.group = -1};
+    for (int i = 0; i < l->mt; i++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
         tulle_tile tile;
-        status = tulle__fetch_init(A, i, 0, &fetch);
-        if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-        if (status == TULLE_OK) {
-            tulle__csr csr = tulle__tile_csr(&tile);
-            tulle__tile_row rows = tulle__blocks_rows(A, i, &csr);
-            if (!tile.rowptr) csr.m = 0; /* no entries */
-            status = take_tile(writer, block, take, &rows);
-        }
-        tulle__fetch_fini(&fetch);
+        TULLE_TRY(tulle__fetch_read(A, i, 0, &fetch, &tile));
+        tulle__csr csr = tulle__tile_csr(&tile);
+        tulle__tile_row rows = tulle__blocks_rows(A, i, &csr);
+        if (!tile.rowptr) csr.m = 0; /* no entries */
+        TULLE_TRY(take_tile(writer, block, take, &rows));
         tulle__progress_meter_set(meter, l->row_cut[i + 1], l->m);
     }
+out:
     tulle__progress_meter_stop(meter, status == TULLE_OK);
     return status;
 }
@@ -83,51 +80,55 @@ out:
     return status;
 }
 
-/* Redistributes A to one tile column of whole blocks; NULL if it is so already. Collective. */
+/* One tile column, tiles of whole blocks. */
+static tulle_status layout_in_rows(const tulle_layout *l, int size, int block, tulle_layout **layout)
+{
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE_CALL(tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut));
+    tulle_cuts_even(tulle__blocks_over(l->m, block), size, cut);
+    for (int p = 0; p <= size; p++) cut[p] = cut[p] * block < l->m ? cut[p] * block : l->m;
+    tulle_layout_spec spec = {
+        .m = l->m, .n = l->n, .grid_rows = size, .grid_cols = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut};
+    return tulle_layout_new(&spec, size, layout);
+}
+
+/* Redistributes A to one tile column of whole blocks; NULL if it is so already. Collective, agreed. */
 static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
 {
     const tulle_layout *l = A->layout;
-    int size = A->comm->size, whole = l->nt == 1;
-    TULLE__SCOPED tulle_gidx *cut = NULL;
+    int whole = l->nt == 1;
     TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
-    tulle_status status;
     *copy = NULL;
     for (int i = 0; i < l->mt; i++) whole = whole && (l->row_cut[i] % block == 0 || l->row_cut[i] == l->m);
     if (whole) return TULLE_OK;
-    status = tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut);
-    if (status == TULLE_OK) tulle_cuts_even(tulle__blocks_over(l->m, block), size, cut);
-    for (int p = 0; p <= size && status == TULLE_OK; p++) cut[p] = cut[p] * block < l->m ? cut[p] * block : l->m;
-    tulle_layout_spec spec = {
-        .m = l->m, .n = l->n, .grid_rows = size, .grid_cols = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut};
-    if (status == TULLE_OK) status = tulle_layout_new(&spec, size, &layout);
-    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, layout_in_rows(l, A->comm->size, block, &layout)));
     return tulle_mat_redistribute(A, layout, copy);
 }
 
 static tulle_status save(const tulle_mat *A, const tulle__block_wanted *wanted, const char *path)
 {
-    tulle_mat *rows = NULL, *blocks = NULL;
+    TULLE__SCOPED_MAT tulle_mat *rows = NULL, *blocks = NULL;
     tulle__block_choice choice;
-    tulle_status status;
-    TULLE_TRY(in_rows(A, 1, &rows));
+    TULLE_CALL(in_rows(A, 1, &rows));
     const tulle_mat *from = rows ? rows : A;
-    TULLE_TRY(tulle__block_choose(from, wanted, 1, &choice));
-    if (!choice.pays) {
-        status = tulle_mat_save(A, path);
-        goto out;
-    }
-    TULLE_TRY(in_rows(from, choice.block, &blocks));
+    TULLE_CALL(tulle__block_choose(from, wanted, 1, &choice));
+    if (!choice.pays) return tulle_mat_save(A, path);
+    TULLE_CALL(in_rows(from, choice.block, &blocks));
     if (blocks) {
-        tulle_mat_free(rows);
-        rows = NULL;
+        tulle__mat_free_scoped(&rows);
         from = blocks;
     }
-    if (A->comm->rank == 0) status = write_file(from, &choice, wanted->values, path);
-    status = tulle_comm_agree(A->comm, status);
-out:
-    tulle_mat_free(blocks);
-    tulle_mat_free(rows);
-    return status;
+    return tulle_comm_agree(A->comm, A->comm->rank == 0 ? write_file(from, &choice, wanted->values, path) : TULLE_OK);
+}
+
+/* Parses the format and checks it against A. */
+static tulle_status want(const tulle_mat *A, const char *path, const char *format, tulle__block_wanted *wanted)
+{
+    TULLE_CALL(tulle__wants_values(A->comm, "writing a matrix"));
+    TULLE_CALL(tulle__file_format(path, format, A->type, wanted));
+    if (!wanted->plain && A->kind != TULLE_CSR)
+        return tulle__fail(TULLE_ERR_ARG, "%s: a dense matrix cannot be stored in sparse blocks", path);
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char *format)
@@ -136,19 +137,13 @@ tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char 
     tulle__block_wanted wanted;
     tulle__mtx_symmetry symmetry;
     if (A->symmetry != TULLE_GENERAL) return tulle__save_half(A, path, format);
+    TULLE__SCOPED_MAT tulle_mat *entries = NULL;
     if (A->format->in_blocks) {
-        tulle_mat *entries = NULL;
-        tulle_status made = tulle_mat_to_csr(A, true, &entries);
-        if (made == TULLE_OK) made = tulle_mat_save_as(entries, path, format);
-        tulle_mat_free(entries);
-        return made;
+        TULLE_CALL(tulle_mat_to_csr(A, true, &entries));
+        return tulle_mat_save_as(entries, path, format);
     }
     if (tulle__half_parse(format, &symmetry)) return tulle__save_symmetric(A, path, symmetry);
-    tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
-    if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);
-    if (status == TULLE_OK && !wanted.plain && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "%s: a dense matrix cannot be stored in sparse blocks", path);
-    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, want(A, path, format, &wanted)));
     TULLE_CALL(tulle__mat_order(A));
     return wanted.plain ? tulle_mat_save(A, path) : save(A, &wanted, path);
 }

@@ -205,11 +205,7 @@ static tulle_status save_text(struct slab *slab, tulle__progress_meter *meter, i
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero((size_t)nthreads, sizeof *to.texts, "texts", &to.texts));
     TULLE_TRY(tulle__mtx_writer_open(path, &shape, packers, &to.text));
-    status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK)
-        status = tulle__mtx_writer_close(to.text);
-    else
-        tulle__mtx_writer_abort(to.text);
+    status = tulle__mtx_writer_close(to.text, each_slab(slab, meter, &to));
 out:
     for (int t = 0; to.texts && t < nthreads; t++) tulle__mtx_text_fini(&to.texts[t]);
     tulle__free(to.texts);
@@ -222,10 +218,7 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
     struct target to = {.take = take_entries, .what = "writing", .block = 1};
     TULLE_CALL(tulle__binsparse_writer_open(path, &sparse, &to.binary));
-    tulle_status status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary);
-    tulle__binsparse_writer_abort(to.binary);
-    return status;
+    return tulle__binsparse_writer_close(to.binary, each_slab(slab, meter, &to));
 }
 
 static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, const char *path)
@@ -235,10 +228,7 @@ static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, co
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
     TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
-    tulle_status status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
-    tulle__npz_writer_abort(writer);
-    return status;
+    return tulle__npz_writer_close(writer, each_slab(slab, meter, &to));
 }
 
 static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, const char *path)
@@ -246,10 +236,7 @@ static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, 
     tulle__petsc_writer *writer;
     TULLE_CALL(tulle__petsc_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer));
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_petsc, .writer = writer};
-    tulle_status status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
-    tulle__petsc_writer_abort(writer);
-    return status;
+    return tulle__petsc_writer_close(writer, each_slab(slab, meter, &to));
 }
 
 static tulle_status save_blocks(

@@ -49,8 +49,8 @@ static tulle_status add_sparse(const struct term *a, const struct term *b, int i
     int64_t nnz = 0;
     tulle_own_tile c;
     for (tulle_gidx r = 0; r < m; r++) nnz += add_row(a, b, r, 0, NULL, NULL);
-    tulle_status status = nnz ? tulle__mat_place(C, i, j, nnz, &c) : TULLE_OK;
-    if (!nnz || status != TULLE_OK) return status;
+    if (!nnz) return TULLE_OK;
+    TULLE_CALL(tulle__mat_place(C, i, j, nnz, &c));
     c.rowptr[0] = 0;
     for (tulle_gidx r = 0; r < m; r++) c.rowptr[r + 1] = c.rowptr[r] + add_row(a, b, r, c.rowptr[r], c.colind, c.val);
     return TULLE_OK;
@@ -70,21 +70,17 @@ static void add_to_dense(const struct term *term, const tulle_own_tile *to)
 
 static tulle_status add_tiles(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat *C)
 {
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < C->layout->mt; i++)
-        for (int j = 0; j < C->layout->nt && status == TULLE_OK; j++) {
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            const struct term a = {alpha, A, tulle__tile_in_place(A, i, j)},
-                              b = {beta, B, tulle__tile_in_place(B, i, j)};
-            if (C->kind == TULLE_CSR) {
-                status = add_sparse(&a, &b, i, j, C);
-                continue;
-            }
-            const tulle_own_tile c = tulle__own_tile_in_place(C, i, j);
-            add_to_dense(&a, &c);
-            add_to_dense(&b, &c);
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        const struct term a = {alpha, A, tulle__tile_in_place(A, i, j)}, b = {beta, B, tulle__tile_in_place(B, i, j)};
+        if (C->kind == TULLE_CSR) {
+            TULLE_CALL(add_sparse(&a, &b, i, j, C));
+            continue;
         }
-    return status;
+        const tulle_own_tile c = tulle__own_tile_in_place(C, i, j);
+        add_to_dense(&a, &c);
+        add_to_dense(&b, &c);
+    }
+    return TULLE_OK;
 }
 
 static tulle_status check_terms(const tulle_mat *A, const tulle_mat *B)
@@ -113,35 +109,33 @@ static tulle_status suit(const tulle_mat *A, const tulle_mat *B, tulle_mat **mov
 static tulle_status add_other(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
 {
     const bool sparse = A->kind != TULLE_DENSE && B->kind != TULLE_DENSE;
+    const tulle_order order = A->kind == TULLE_DENSE ? A->order : B->order;
     tulle_mat *made = NULL;
-    tulle_status status =
-        sparse ? tulle_mat_new_csr(A->comm, A->layout, A->type, &made)
-               : tulle_mat_new_dense(A->comm, A->layout, A->type, A->kind == TULLE_DENSE ? A->order : B->order, &made);
-    if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(A->comm, add_tiles(alpha, A, beta, B, made));
-    if (status == TULLE_OK && sparse) status = tulle_mat_renew(made);
-    return tulle__mat_or_free(status, made, C);
+    TULLE_CALL(sparse ? tulle_mat_new_csr(A->comm, A->layout, A->type, &made)
+                      : tulle_mat_new_dense(A->comm, A->layout, A->type, order, &made));
+    return tulle__mat_finish(A->comm, add_tiles(alpha, A, beta, B, made), made, C);
 }
 
-/* The sum on axes that have the lines of both. Collective, agreed. */
+/* A and B on axes that have the lines of both. */
+static tulle_status map_both(
+    const tulle_mat *A, const tulle_mat *B, const tulle__compressed *parts, tulle_mat **a, tulle_mat **b)
+{
+    TULLE_CALL(tulle__compressed_map(A, &parts->rows, &parts->cols, false, a));
+    return tulle__compressed_map(B, &parts->rows, &parts->cols, false, b);
+}
+
+/* The sum on such axes. Collective, agreed. */
 static tulle_status add_compressed(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
 {
-    tulle__compressed parts = {.inner = NULL};
-    tulle_mat *a = NULL, *b = NULL, *made = NULL;
-    tulle_status status = tulle_mat_order((tulle_mat *)(uintptr_t)A); /* logically const */
-    if (status == TULLE_OK) status = tulle_mat_order((tulle_mat *)(uintptr_t)B);
-    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, B, true, &parts.rows);
-    if (status == TULLE_OK) status = tulle__compressed_axis(A, false, B, false, &parts.cols);
-    if (status == TULLE_OK) status = tulle__compressed_map(A, &parts.rows, &parts.cols, false, &a);
-    if (status == TULLE_OK) status = tulle__compressed_map(B, &parts.rows, &parts.cols, false, &b);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_add(alpha, a, beta, b, &parts.inner);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(A->comm, tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
-    tulle__compressed_drop(&parts);
-    tulle__mat_drop(a);
-    tulle__mat_drop(b);
-    return tulle__mat_or_drop(status, made, C);
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *a = NULL, *b = NULL;
+    TULLE_CALL(tulle_mat_order((tulle_mat *)(uintptr_t)A)); /* logically const */
+    TULLE_CALL(tulle_mat_order((tulle_mat *)(uintptr_t)B));
+    TULLE_CALL(tulle__compressed_axis(A, true, B, true, &parts.rows));
+    TULLE_CALL(tulle__compressed_axis(A, false, B, false, &parts.cols));
+    TULLE_CALL(tulle_comm_agree(A->comm, map_both(A, B, &parts, &a, &b)));
+    TULLE_CALL(tulle_mat_add(alpha, a, beta, b, &parts.inner));
+    return tulle__compressed_finish(A->comm, A->layout, A->type, TULLE_OK, &parts, C);
 }
 
 /* Halves of one symmetry and of the same blocks stay halves. */
@@ -181,25 +175,21 @@ tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const 
 
 /* ---- symmetry ---- */
 
-/* alpha (A + sign A^T) */
+/* alpha (A + sign A^T). Collective, agreed. */
 static tulle_status add_transpose(double alpha, const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **S)
 {
-    tulle_mat *T = NULL;
+    TULLE__SCOPED_MAT tulle_mat *T = NULL;
     tulle_status status = TULLE_OK;
     if (A->symmetry != TULLE_GENERAL) {
-        status = tulle_mat_to_full(A, &T);
-        if (status == TULLE_OK) status = add_transpose(alpha, T, symmetry, S);
-        tulle_mat_free(T);
-        return status;
+        TULLE_CALL(tulle_mat_to_full(A, &T));
+        return add_transpose(alpha, T, symmetry, S);
     }
     if (A->layout->m != A->layout->n)
         status = tulle__fail(TULLE_ERR_ARG, "the symmetry of %" PRId64 " x %" PRId64 ": the matrix is not square",
             A->layout->m, A->layout->n);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_transpose(A, &T);
-    if (status == TULLE_OK) status = tulle_mat_add(alpha, A, symmetry == TULLE_SKEW ? -alpha : alpha, T, S);
-    tulle_mat_free(T);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_mat_transpose(A, &T));
+    return tulle_mat_add(alpha, A, symmetry == TULLE_SKEW ? -alpha : alpha, T, S);
 }
 
 static bool is_general(tulle_symmetry symmetry)

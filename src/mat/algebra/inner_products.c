@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/context.h"
+#include "mat/fetch.h"
 #include "mat/mat.h"
 #include "mat/overlap.h"
 
@@ -35,20 +36,16 @@ static tulle_status check(const tulle_mat *X, const tulle_mat *Y, const tulle_ma
 /* Whole rows, one tile for each of `like`'s tile rows (NULL: one a PE), with the owners of its first tile column. */
 static tulle_status rows_layout(const tulle_mat *A, const tulle_layout *like, tulle_layout **layout)
 {
-    int *owner = NULL;
+    TULLE__SCOPED int *owner = NULL;
     tulle_layout_spec spec = {.m = A->layout->m, .n = A->layout->n, .tile_rows = A->comm->size, .tile_cols = 1};
-    tulle_status status = TULLE_OK;
     if (like) {
         spec.tile_rows = like->mt;
         spec.row_cut = like->row_cut;
     }
-    status = tulle__alloc((size_t)spec.tile_rows, sizeof *owner, "owners", &owner);
-    for (int i = 0; status == TULLE_OK && i < spec.tile_rows; i++)
-        owner[i] = like ? tulle__layout_owner(like, i, 0) : i;
+    TULLE_CALL(tulle__alloc((size_t)spec.tile_rows, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < spec.tile_rows; i++) owner[i] = like ? tulle__layout_owner(like, i, 0) : i;
     spec.owner = owner;
-    if (status == TULLE_OK) status = tulle_layout_new(&spec, A->comm->size, layout);
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, A->comm->size, layout);
 }
 
 /* A with whole rows in row-major tiles: itself, or *copy, which the caller frees. Collective. */
@@ -81,7 +78,6 @@ struct tile_job {
 static tulle_status open_job(
     const tulle_mat *S, int i, int j, int parts, double alpha, tulle_gidx k, struct tile_job *job)
 {
-    tulle_status status = TULLE_OK;
     job->tile = tulle__own_tile_in_place((tulle_mat *)(uintptr_t)S, i, j);
     const tulle_own_tile *t = &job->tile;
     job->task = (tulle__sddmm_task){.type = t->type,
@@ -92,13 +88,13 @@ static tulle_status open_job(
         .colind = t->colind,
         .alpha = alpha,
         .val = t->val};
-    if (parts == 1 || !t->rowptr) return status;
-    status = tulle__alloc((size_t)t->m, sizeof *job->from, "cursors of rows", &job->from);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)t->m, sizeof *job->to, "cursors of rows", &job->to);
-    for (tulle_gidx r = 0; status == TULLE_OK && r < t->m; r++) job->to[r] = t->rowptr[r];
+    if (parts == 1 || !t->rowptr) return TULLE_OK;
+    TULLE_CALL(tulle__alloc((size_t)t->m, sizeof *job->from, "cursors of rows", &job->from));
+    TULLE_CALL(tulle__alloc((size_t)t->m, sizeof *job->to, "cursors of rows", &job->to));
+    for (tulle_gidx r = 0; r < t->m; r++) job->to[r] = t->rowptr[r];
     job->task.from = job->from;
     job->task.to = job->to;
-    return status;
+    return TULLE_OK;
 }
 
 /* Moves the cursors on to the entries of columns below `end`. */
@@ -110,35 +106,34 @@ static void advance(struct tile_job *job, tulle_gidx end)
         job->to[r] = e;
     }
 }
+static void job_fini(struct tile_job *job)
+{
+    tulle__free(job->from);
+    tulle__free(job->to);
+}
 
 static tulle_status compute_tile(const tulle__context *context, const tulle_mat *X, const tulle_mat *Y,
     const tulle_mat *S, int i, int j, double alpha)
 {
     const tulle_gidx *col = S->layout->col_cut, *cut = Y->layout->row_cut;
-    struct tile_job job = {.from = NULL};
-    tulle_fetch *fetch = NULL;
+    TULLE__SCOPED_BY(job_fini) struct tile_job job = {.from = NULL};
+    TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
     tulle_tile x, y;
-    tulle_status status = open_job(S, i, j, Y->layout->mt, alpha, X->layout->n, &job);
-    if (status == TULLE_OK) status = tulle_mat_get_tile(X, i, 0, &fetch);
-    if (status == TULLE_OK) status = tulle_fetch_wait(fetch, &x);
-    for (int t = 0; t < Y->layout->mt && status == TULLE_OK; t++) {
-        tulle_fetch *part = NULL;
+    TULLE_CALL(open_job(S, i, j, Y->layout->mt, alpha, X->layout->n, &job));
+    TULLE_CALL(tulle__fetch_read(X, i, 0, &fetch, &x));
+    for (int t = 0; t < Y->layout->mt; t++) {
+        TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch part = {.group = -1};
         if (cut[t + 1] <= col[j] || cut[t] >= col[j + 1]) continue;
         advance(&job, cut[t + 1] - col[j]);
-        status = tulle_mat_get_tile(Y, t, 0, &part);
-        if (status == TULLE_OK) status = tulle_fetch_wait(part, &y);
+        TULLE_CALL(tulle__fetch_read(Y, t, 0, &part, &y));
         job.task.X = x.val;
         job.task.ldx = x.ld;
         job.task.Y = y.val;
         job.task.ldy = y.ld;
         job.task.first = cut[t] - col[j];
-        if (status == TULLE_OK && job.task.m) status = context->kernels->sddmm(context->pool, &job.task);
-        tulle_fetch_free(part);
+        if (job.task.m) TULLE_CALL(context->kernels->sddmm(context->pool, &job.task));
     }
-    tulle_fetch_free(fetch);
-    tulle__free(job.from);
-    tulle__free(job.to);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const tulle_mat *Y, tulle_mat *S)

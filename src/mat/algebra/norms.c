@@ -70,9 +70,8 @@ tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
     if (TULLE__NULL(diagonal)) return tulle__refuse(A->comm);
     const tulle_gidx n = A->layout->m < A->layout->n ? A->layout->m : A->layout->n;
     for (tulle_gidx i = 0; i < n; i++) diagonal[i] = 0;
-    tulle_status status = tulle__wants_values(A->comm, "a diagonal");
-    if (status == TULLE_OK) tulle__each_own_entry(A, keep_diagonal, diagonal);
-    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a diagonal")));
+    tulle__each_own_entry(A, keep_diagonal, diagonal);
     return sum_all(A->comm, diagonal, n);
 }
 
@@ -87,26 +86,27 @@ static void find_infinite(void *context, tulle_gidx row, tulle_gidx col, double 
     if (!isfinite(value)) *(int64_t *)context = 1;
 }
 
+static tulle_status count_infinite_rows(const tulle_mat *A, int64_t *rows)
+{
+    TULLE__SCOPED unsigned char *kinds = NULL;
+    int64_t found = 0;
+    TULLE_CALL(tulle__wants_values(A->comm, "rows that are not finite"));
+    if (tulle__mat_resident_of(A)) TULLE_CALL(tulle__mat_resident_bring(A));
+    tulle__each_own_entry(A, find_infinite, &found);
+    TULLE_CALL(tulle_comm_reduce_int(A->comm, TULLE_MAX, 1, &found));
+    if (!found) return TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero((size_t)A->layout->m, 1, "kinds of rows", &kinds));
+    TULLE_CALL(tulle__row_kinds(A, TULLE_OP_N, NULL, kinds));
+    for (tulle_gidx r = 0; r < A->layout->m; r++) *rows += (kinds[r] & (TULLE__HAS_NAN | TULLE__HAS_INF)) != 0;
+    return TULLE_OK;
+}
+
 tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows)
 {
     if (TULLE__NULL(A) || TULLE__NULL(rows)) return tulle__refuse(A ? A->comm : NULL);
     if (A->compressed) return tulle_mat_infinite_rows(A->compressed->inner, rows);
-    unsigned char *kinds = NULL;
-    int64_t found = 0;
-    tulle_status status = tulle__wants_values(A->comm, "rows that are not finite");
-    if (status == TULLE_OK && tulle__mat_resident_of(A)) status = tulle__mat_resident_bring(A);
-    TULLE_TRY(status);
-    tulle__each_own_entry(A, find_infinite, &found);
-    TULLE_TRY(tulle_comm_reduce_int(A->comm, TULLE_MAX, 1, &found));
-    if (!found) goto out;
-    found = 0;
-    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->m, 1, "kinds of rows", &kinds));
-    TULLE_TRY(tulle__row_kinds(A, TULLE_OP_N, NULL, kinds));
-    for (tulle_gidx r = 0; r < A->layout->m; r++) found += (kinds[r] & (TULLE__HAS_NAN | TULLE__HAS_INF)) != 0;
-out:
-    tulle__free(kinds);
-    *rows = found;
-    return tulle_comm_agree(A->comm, status);
+    *rows = 0;
+    return tulle_comm_agree(A->comm, count_infinite_rows(A, rows));
 }
 
 tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
@@ -114,9 +114,8 @@ tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__NULL(trace)) return tulle__refuse(A->comm);
     double sum = 0;
-    tulle_status status = tulle__wants_values(A->comm, "a trace");
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_diagonal, &sum);
-    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a trace")));
+    tulle__each_own_entry(A, add_diagonal, &sum);
     TULLE_CALL(tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &sum)));
     *trace = sum;
     return TULLE_OK;
@@ -132,28 +131,33 @@ static void add_disc(void *context, tulle_gidx row, tulle_gidx col, double value
         disc[1] += fabs(value);
 }
 
+static tulle_status add_discs(const tulle_mat *A, double **disc)
+{
+    const tulle_gidx n = A->layout->m;
+    TULLE_CALL(tulle__wants_values(A->comm, "bounds of eigenvalues"));
+    if (n != A->layout->n)
+        return tulle__fail(
+            TULLE_ERR_ARG, "eigenvalues of %" PRId64 " x %" PRId64 ": the matrix is not square", n, A->layout->n);
+    TULLE_CALL(tulle__alloc_zero(2 * (size_t)n, sizeof **disc, "discs of rows", disc));
+    tulle__each_own_entry(A, add_disc, *disc);
+    return TULLE_OK;
+}
+
 tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *most)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__NULL(least) || TULLE__NULL(most)) return tulle__refuse(A->comm);
     const tulle_gidx n = A->layout->m;
-    double *disc = NULL, low = INFINITY, high = -INFINITY;
-    tulle_status status = tulle__wants_values(A->comm, "bounds of eigenvalues");
-    if (status == TULLE_OK && n != A->layout->n)
-        status = tulle__fail(
-            TULLE_ERR_ARG, "eigenvalues of %" PRId64 " x %" PRId64 ": the matrix is not square", n, A->layout->n);
-    if (status == TULLE_OK) status = tulle__alloc_zero(2 * (size_t)n, sizeof *disc, "discs of rows", &disc);
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_disc, disc);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = sum_all(A->comm, disc, 2 * n);
-    for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++) {
+    TULLE__SCOPED double *disc = NULL;
+    double low = INFINITY, high = -INFINITY;
+    TULLE_CALL(tulle_comm_agree(A->comm, add_discs(A, &disc)));
+    TULLE_CALL(sum_all(A->comm, disc, 2 * n));
+    for (tulle_gidx i = 0; i < n; i++) {
         const double from = disc[2 * i] - disc[2 * i + 1], to = disc[2 * i] + disc[2 * i + 1];
         if (!(from >= low)) low = from; /* NaN stays */
         if (!(to <= high)) high = to;
         if (isnan(from)) break;
     }
-    tulle__free(disc);
-    if (status != TULLE_OK) return status;
     *least = n ? low : 0;
     *most = n ? high : 0;
     return TULLE_OK;
@@ -187,16 +191,16 @@ static void add_square(void *context, tulle_gidx row, tulle_gidx col, double val
 static tulle_status largest_line(const tulle_mat *A, int by_row, struct sums *s)
 {
     const tulle_gidx n = by_row ? A->layout->m : A->layout->n;
-    tulle_status status = tulle__alloc_zero((size_t)n, sizeof *s->line, "sums of magnitudes", &s->line);
+    TULLE__SCOPED double *line = NULL;
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__alloc_zero((size_t)n, sizeof *line, "sums of magnitudes", &line)));
+    s->line = line;
     s->by_row = by_row;
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_magnitude, s);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = sum_all(A->comm, s->line, n);
+    tulle__each_own_entry(A, add_magnitude, s);
+    TULLE_CALL(sum_all(A->comm, line, n));
     s->largest = 0;
-    for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++)
-        if (s->line[i] > s->largest) s->largest = s->line[i];
-    tulle__free(s->line);
-    return status;
+    for (tulle_gidx i = 0; i < n; i++)
+        if (line[i] > s->largest) s->largest = line[i];
+    return TULLE_OK;
 }
 
 static tulle_status frobenius(const tulle_mat *A, struct sums *s)
@@ -214,15 +218,15 @@ tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
     if (TULLE__OUTSIDE(norm, TULLE_NORM_MAX) || TULLE__NULL(value)) return tulle__refuse(A->comm);
     if (A->compressed) return tulle_mat_norm(A->compressed->inner, norm, value); /* other lines are zeros */
     struct sums s = {.line = NULL};
-    tulle_status status = tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a norm"));
-    if (status == TULLE_OK && (norm == TULLE_NORM_ONE || norm == TULLE_NORM_INFINITY))
-        status = largest_line(A, norm == TULLE_NORM_INFINITY, &s);
-    else if (status == TULLE_OK)
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a norm")));
+    if (norm == TULLE_NORM_ONE || norm == TULLE_NORM_INFINITY)
+        TULLE_CALL(largest_line(A, norm == TULLE_NORM_INFINITY, &s));
+    else
         tulle__each_own_entry(A, add_magnitude, &s);
     double most[2] = {s.largest, s.nan};
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most));
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most)));
     s.largest = most[0];
-    if (status == TULLE_OK && norm == TULLE_NORM_FROBENIUS && most[1] == 0) status = frobenius(A, &s);
-    if (status == TULLE_OK) *value = most[1] != 0 ? NAN : s.largest;
-    return status;
+    if (norm == TULLE_NORM_FROBENIUS && most[1] == 0) TULLE_CALL(frobenius(A, &s));
+    *value = most[1] != 0 ? NAN : s.largest;
+    return TULLE_OK;
 }

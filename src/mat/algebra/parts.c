@@ -24,32 +24,38 @@ static bool keeps_symmetry(const tulle_mat *A, const double *rows, const double 
     return true;
 }
 
+static void scale_tile(tulle_mat *A, int i, int j, double alpha, const double *rows, const double *cols)
+{
+    const tulle_layout *l = A->layout;
+    const tulle_own_tile own = tulle__own_tile_in_place(A, i, j);
+    const tulle_tile t = tulle__tile_of(&own);
+    for (tulle_gidx r = 0; r < t.m && t.nnz; r++) {
+        const double of_row = alpha * (rows ? rows[l->row_cut[i] + r] : 1);
+        for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);) {
+            const double factor = cols ? of_row * cols[l->col_cut[j] + at.column] : of_row;
+            tulle__element_set(t.type, own.val, at.value, factor * tulle__element(t.type, t.val, at.value));
+        }
+    }
+    if (t.nnz) tulle__blocks_renew_norms(&own);
+}
+
+static tulle_status check_scale(tulle_mat *A, const double *rows, const double *cols)
+{
+    TULLE_CALL(tulle_mat_expand(A));
+    TULLE_CALL(tulle__wants_values(A->comm, "a scaled matrix"));
+    if (!keeps_symmetry(A, rows, cols))
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "half of a matrix with other factors of rows than of columns: tulle_mat_to_full");
+    return TULLE_OK;
+}
+
 tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (A->compressed && !rows && !cols) return tulle_mat_scale(A->compressed->inner, alpha, NULL, NULL);
-    tulle_status status = tulle_mat_expand(A);
-    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a scaled matrix");
-    if (status == TULLE_OK && !keeps_symmetry(A, rows, cols))
-        status = tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "half of a matrix with other factors of rows than of columns: tulle_mat_to_full");
-    status = tulle_comm_agree(A->comm, status);
-    const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const tulle_own_tile own = tulle__own_tile_in_place(A, i, j);
-            const tulle_tile t = tulle__tile_of(&own);
-            for (tulle_gidx r = 0; r < t.m && t.nnz; r++) {
-                const double of_row = alpha * (rows ? rows[l->row_cut[i] + r] : 1);
-                for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);) {
-                    const double factor = cols ? of_row * cols[l->col_cut[j] + at.column] : of_row;
-                    tulle__element_set(t.type, own.val, at.value, factor * tulle__element(t.type, t.val, at.value));
-                }
-            }
-            if (t.nnz) tulle__blocks_renew_norms(&own);
-        }
-    return status == TULLE_OK ? tulle_comm_agree(A->comm, status) : status;
+    TULLE_CALL(tulle_comm_agree(A->comm, check_scale(A, rows, cols)));
+    TULLE__EACH_OWN_TILE(A, i, j) scale_tile(A, i, j, alpha, rows, cols);
+    return tulle_comm_agree(A->comm, TULLE_OK);
 }
 
 /* The cuts of a range of n from `from`, and the first part of them in the whole. Returns the number of parts. */
@@ -179,16 +185,57 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
     return TULLE_OK;
 }
 
+/* Local. */
+static tulle_status make_range_of_blocks(const struct range *g, const tulle_layout *layout, tulle_mat **made)
+{
+    const tulle_mat *A = g->whole;
+    TULLE_CALL(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, made));
+    return tulle__fill_range(A, *made, g->row_blocks.first, g->col_blocks.first);
+}
+
 /* Collective, agreed. */
 static tulle_status range_of_blocks(const struct range *g, const tulle_layout *layout, tulle_mat **part)
 {
-    const tulle_mat *A = g->whole;
     tulle_mat *made = NULL;
-    tulle_status status = tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, &made);
-    if (status == TULLE_OK) status = tulle__fill_range(A, made, g->row_blocks.first, g->col_blocks.first);
-    status = tulle_comm_agree(A->comm, status);
+    tulle_status status = tulle_comm_agree(g->whole->comm, make_range_of_blocks(g, layout, &made));
     if (status == TULLE_OK) status = tulle_mat_renew(made);
     return tulle__mat_or_drop(status, made, part);
+}
+
+static tulle_status check_range(const struct range *g)
+{
+    const tulle_mat *A = g->whole;
+    TULLE_CALL(tulle__mat_has_tiles(A));
+    TULLE_CALL(tulle__wants_values(A->comm, "a range of a matrix"));
+    TULLE_CALL(tulle__wants_full(A));
+    if (g->rows <= A->layout->m - g->row && g->cols <= A->layout->n - g->col) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG,
+        "rows %" PRId64 " to %" PRId64 " and columns %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
+        g->row, g->row + g->rows, g->col, g->col + g->cols, A->layout->m, A->layout->n);
+}
+
+static tulle_status check_and_lay_out(struct range *g, tulle_layout **layout)
+{
+    TULLE_CALL(check_range(g));
+    return layout_of_range(g, layout);
+}
+
+static tulle_status copy_parts(const struct range *g, tulle_mat *part)
+{
+    TULLE__EACH_OWN_TILE(part, i, j) TULLE_CALL(copy_part(g, i, j, part));
+    return TULLE_OK;
+}
+
+/* *made is the caller's also after a failure. Collective, agreed. */
+static tulle_status range_of_entries(const struct range *g, const tulle_layout *layout, tulle_mat **made)
+{
+    const tulle_mat *A = g->whole;
+    TULLE_CALL(A->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(A->comm, layout, A->type, A->order, made)
+                                      : tulle_mat_new_csr(A->comm, layout, A->type, made));
+    TULLE_CALL(tulle_comm_agree(A->comm, copy_parts(g, *made)));
+    if ((*made)->kind == TULLE_CSR) TULLE_CALL(tulle_mat_renew(*made));
+    if (A->unordered) (*made)->unordered = true;
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_range(
@@ -199,34 +246,11 @@ tulle_status tulle_mat_range(
         TULLE__NULL(part))
         return tulle__refuse(A->comm);
     struct range g = {.whole = A, .row = row, .rows = rows, .col = col, .cols = cols};
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle__mat_has_tiles(A);
-    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a range of a matrix");
-    if (status == TULLE_OK) status = tulle__wants_full(A);
-    if (status == TULLE_OK && (rows > A->layout->m - row || cols > A->layout->n - col))
-        status = tulle__fail(TULLE_ERR_ARG,
-            "rows %" PRId64 " to %" PRId64 " and columns %" PRId64 " to %" PRId64 " of a matrix of %" PRId64
-            " x %" PRId64,
-            row, row + rows, col, col + cols, A->layout->m, A->layout->n);
-    if (status == TULLE_OK) status = layout_of_range(&g, &layout);
-    status = tulle_comm_agree(A->comm, status);
-    if (status != TULLE_OK || g.in_blocks) {
-        if (status == TULLE_OK) status = range_of_blocks(&g, layout, part);
-        tulle_layout_free(layout);
-        return status;
-    }
-    if (status == TULLE_OK)
-        status = A->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(A->comm, layout, A->type, A->order, &made)
-                                        : tulle_mat_new_csr(A->comm, layout, A->type, &made);
-    tulle_status copied = TULLE_OK;
-    for (int i = 0; status == TULLE_OK && i < layout->mt; i++)
-        for (int j = 0; j < layout->nt && copied == TULLE_OK; j++)
-            if (tulle__tile_is_mine(made, i, j)) copied = copy_part(&g, i, j, made);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, copied);
-    if (status == TULLE_OK && made->kind == TULLE_CSR) status = tulle_mat_renew(made);
-    if (status == TULLE_OK && A->unordered) made->unordered = true;
-    tulle_layout_free(layout);
+    TULLE_CALL(tulle_comm_agree(A->comm, check_and_lay_out(&g, &layout)));
+    if (g.in_blocks) return range_of_blocks(&g, layout, part);
+    const tulle_status status = range_of_entries(&g, layout, &made);
     return tulle__mat_or_free(status, made, part);
 }
 
@@ -246,6 +270,34 @@ static tulle_status drop_blocks(tulle_mat *A, int i, int j, double threshold)
     return tulle__filter_tile(A, i, j, nextafter(threshold * threshold, INFINITY), &removed);
 }
 
+static tulle_status drop_entries(tulle_mat *A, int i, int j, double threshold)
+{
+    tulle_own_tile to;
+    const tulle_tile tile = tulle__tile_in_place(A, i, j);
+    const struct part p = {.A = A, .tile = tile, .m = tile.m, .n = tile.n, .threshold = threshold};
+    const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
+    if (nnz == tile.nnz) return TULLE_OK;
+    TULLE_CALL(tulle__mat_place(A, i, j, nnz, &to));
+    copy_entries(&p, to.rowptr, to.colind, to.val);
+    return TULLE_OK;
+}
+
+static tulle_status drop_small(tulle_mat *A, double threshold)
+{
+    if (A->kind != TULLE_CSR && A->kind != TULLE_VBSR)
+        return tulle__fail(TULLE_ERR_ARG, "only entries of CSR and blocks of VBSR can be removed");
+    TULLE_CALL(tulle__wants_values(A->comm, "a matrix without small entries"));
+    if (A->borrowed)
+        return tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: none of them can be removed");
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        if (A->kind == TULLE_CSR)
+            TULLE_CALL(drop_entries(A, i, j, threshold));
+        else if (!(threshold < 0))
+            TULLE_CALL(drop_blocks(A, i, j, threshold));
+    }
+    return TULLE_OK;
+}
+
 tulle_status tulle_mat_drop(tulle_mat *A, double threshold)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
@@ -254,27 +306,7 @@ tulle_status tulle_mat_drop(tulle_mat *A, double threshold)
         A->nnz = A->compressed->inner->nnz;
         return dropped;
     }
-    tulle_status status = tulle__wants_values(A->comm, "a matrix without small entries");
-    if (A->kind != TULLE_CSR && A->kind != TULLE_VBSR)
-        status = tulle__fail(TULLE_ERR_ARG, "only entries of CSR and blocks of VBSR can be removed");
-    if (status == TULLE_OK && A->borrowed)
-        status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: none of them can be removed");
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            if (A->kind == TULLE_VBSR) {
-                status = threshold < 0 ? TULLE_OK : drop_blocks(A, i, j, threshold);
-                continue;
-            }
-            const tulle_tile tile = tulle__tile_in_place(A, i, j);
-            const struct part p = {.A = A, .tile = tile, .m = tile.m, .n = tile.n, .threshold = threshold};
-            const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
-            if (nnz == tile.nnz) continue;
-            status = tulle__mat_place(A, i, j, nnz, &to);
-            if (status == TULLE_OK) copy_entries(&p, to.rowptr, to.colind, to.val);
-        }
-    status = tulle_comm_agree(A->comm, status);
+    const tulle_status status = tulle_comm_agree(A->comm, drop_small(A, threshold));
     if (status == TULLE_OK) return tulle_mat_renew(A);
     tulle__mat_unplace(A);
     return status;

@@ -15,6 +15,7 @@
 #include "mat/algebra/minimum_degree.h"
 #include "mat/assemble.h"
 #include "mat/compressed.h"
+#include "mat/reshape/reshape.h"
 
 TULLE__WORDS(names, TULLE_ORDERING_LIST);
 TULLE__NAME(tulle_ordering, ordering, names)
@@ -86,11 +87,12 @@ static tulle_status graph_of(const tulle_tile *t, tulle__graph *g, int64_t *seen
 
 static tulle_status order_tile(const tulle_tile *t, tulle_ordering ordering, tulle_gidx *order)
 {
+    tulle_status status;
     tulle__graph g = {.n = 0};
-    tulle_status status = graph_of(t, &g, order);
-    if (status == TULLE_OK)
-        status =
-            ordering == TULLE_ORDERING_AMD ? tulle__minimum_degree(&g, order) : tulle__reverse_cuthill_mckee(&g, order);
+    TULLE_TRY(graph_of(t, &g, order));
+    TULLE_TRY(
+        ordering == TULLE_ORDERING_AMD ? tulle__minimum_degree(&g, order) : tulle__reverse_cuthill_mckee(&g, order));
+out:
     tulle__free(g.start);
     tulle__free(g.next);
     return status;
@@ -103,19 +105,18 @@ static tulle_status order_on_one(const tulle_mat *A, tulle_ordering ordering, tu
     tulle_comm *comm = A->comm;
     const tulle_gidx n = A->layout->m;
     const tulle_layout_spec spec = {.m = n, .n = n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
-    tulle_layout *layout = NULL;
-    tulle_mat *whole = NULL;
-    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &whole);
-    tulle_layout_free(layout);
-    if (status != TULLE_OK) return status;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED_MAT tulle_mat *whole = NULL;
+    tulle_status status = TULLE_OK;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, &layout)));
+    TULLE_CALL(tulle_mat_redistribute(A, layout, &whole));
     if (comm->rank == 0) {
         const tulle_tile tile = tulle__tile_in_place(whole, 0, 0);
         status = order_tile(&tile, ordering, order);
     }
-    status = tulle_comm_agree(comm, status);
-    tulle_mat_free(whole);
-    return status == TULLE_OK ? tulle_comm_broadcast(comm, 0, order, (size_t)n * sizeof *order) : status;
+    TULLE_CALL(tulle_comm_agree(comm, status));
+    tulle__mat_free_scoped(&whole);
+    return tulle_comm_broadcast(comm, 0, order, (size_t)n * sizeof *order);
 }
 
 tulle_status tulle_mat_ordering(const tulle_mat *A, tulle_ordering ordering, uint64_t seed, tulle_gidx *order)
@@ -210,57 +211,47 @@ static tulle_status move_tiles(const tulle_mat *A, const tulle_gidx *rows, const
     return TULLE_OK;
 }
 
-static void scatter(const tulle_tile *from, const tulle_own_tile *to)
-{
-    const size_t value = tulle_type_size(to->type);
-    for (tulle_gidx r = 0; from->nnz && r < from->m; r++)
-        for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
-            const int64_t at =
-                to->order == TULLE_ROW_MAJOR ? r * to->ld + from->colind[e] : from->colind[e] * to->ld + r;
-            memcpy((char *)to->val + (size_t)at * value, (const char *)from->val + (size_t)e * value, value);
-        }
-}
-
-/* A dense matrix of the entries of S. Collective. */
+/* A dense matrix of the entries of S. Collective, agreed. */
 static tulle_status into_dense(const tulle_mat *S, tulle_order order, tulle_mat **D)
 {
-    tulle_status status = TULLE_OK;
-    TULLE_CALL(tulle_mat_new_dense(S->comm, S->layout, S->type, order, D));
-    for (int i = 0; i < S->layout->mt; i++)
-        for (int j = 0; j < S->layout->nt && status == TULLE_OK; j++) {
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(S, i, j)) continue;
-            const tulle_tile from = tulle__tile_in_place(S, i, j);
-            status = tulle_mat_own_tile(*D, i, j, &to);
-            if (status == TULLE_OK) scatter(&from, &to);
-        }
-    status = tulle_comm_agree(S->comm, status);
-    if (status == TULLE_OK) return status;
-    tulle_mat_free(*D);
-    *D = NULL;
-    return status;
+    tulle_mat *made = NULL;
+    TULLE_CALL(tulle_mat_new_dense(S->comm, S->layout, S->type, order, &made));
+    return tulle__mat_finish(S->comm, tulle__mat_scatter(S, made), made, D);
+}
+
+/* Collective, agreed. */
+static tulle_status permute_moved(const tulle_mat *A, struct moved *moved, tulle_mat **B)
+{
+    tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_ERROR};
+    const tulle__entry_source source = {
+        .context = moved, .nblocks = moved->blocks, .block = give_block, .release = free_block};
+    return tulle__assemble(A->comm, A->layout, A->type, &source, &assembly, B);
 }
 
 static tulle_status permute(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B)
 {
     struct moved moved = {.blocks = 0};
-    tulle_mat *made = NULL, *dense = NULL;
-    tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_ERROR};
+    TULLE__SCOPED_MAT tulle_mat *made = NULL;
     tulle_status status = tulle_comm_agree(A->comm, move_tiles(A, rows, cols, &moved));
-    if (status == TULLE_OK) {
-        const tulle__entry_source source = {
-            .context = &moved, .nblocks = moved.blocks, .block = give_block, .release = free_block};
-        status = tulle__assemble(A->comm, A->layout, A->type, &source, &assembly, &made);
-    }
+    if (status == TULLE_OK) status = permute_moved(A, &moved, &made);
     for (int64_t b = 0; b < moved.blocks; b++) free_block(&moved, b);
     tulle__free(moved.block);
-    if (status == TULLE_OK && A->kind == TULLE_DENSE) {
-        status = into_dense(made, A->order, &dense);
-        tulle_mat_free(made);
-        made = dense;
-    }
-    if (status == TULLE_OK) *B = made;
-    return status;
+    TULLE_CALL(status);
+    if (A->kind == TULLE_DENSE) return into_dense(made, A->order, B);
+    *B = made;
+    made = NULL;
+    return TULLE_OK;
+}
+
+static tulle_status invert_both(
+    const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_gidx **row_place, tulle_gidx **col_place)
+{
+    if (A->kind != TULLE_CSR && A->kind != TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "rows and columns of a csr or dense matrix change places, not of a %s one", tulle_kind_name(A->kind));
+    TULLE_CALL(tulle__wants_values(A->comm, "a matrix in another order"));
+    TULLE_CALL(invert("rows", rows, A->layout->m, row_place));
+    return invert("columns", cols, A->layout->n, col_place);
 }
 
 tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B)
@@ -268,14 +259,7 @@ tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const
     if (TULLE__NULL(A) || TULLE__NULL(B)) return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
     TULLE__SCOPED tulle_gidx *row_place = NULL, *col_place = NULL;
-    tulle_status status = TULLE_OK;
-    if (A->kind != TULLE_CSR && A->kind != TULLE_DENSE)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "rows and columns of a csr or dense matrix change places, not of a %s one", tulle_kind_name(A->kind));
-    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a matrix in another order");
-    if (status == TULLE_OK) status = invert("rows", rows, A->layout->m, &row_place);
-    if (status == TULLE_OK) status = invert("columns", cols, A->layout->n, &col_place);
-    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    TULLE_CALL(tulle_comm_agree(A->comm, invert_both(A, rows, cols, &row_place, &col_place)));
     TULLE_CALL(tulle__mat_has_tiles(A));
     return permute(A, row_place, col_place, B);
 }

@@ -139,23 +139,24 @@ static tulle_status place_tiles(const struct range *g, const tulle_mat *added, t
     return TULLE_OK;
 }
 
+static tulle_status make_added(const struct range *g, const tulle_mat *P, const tulle_mat *C, tulle_mat **added)
+{
+    TULLE_CALL(tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, added));
+    return tulle__fill_range(P, *added, -g->row, -g->col);
+}
+
 tulle_status tulle_mat_range_add(
     double alpha, const tulle_mat *P, double beta, tulle_mat *C, tulle_gidx row, tulle_gidx col)
 {
     if (TULLE__NULL(C)) return TULLE__NULL(P) ? TULLE_ERR_ARG : tulle__refuse(P->comm);
     if (TULLE__NULL(P) || TULLE__NEGATIVE(row) || TULLE__NEGATIVE(col)) return tulle__refuse(C->comm);
     struct range g = {.alpha = alpha, .beta = beta};
-    tulle_mat *added = NULL;
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *added = NULL;
     TULLE_CALL(tulle_comm_agree(C->comm, check(P, C, row, col, &g)));
-    tulle_status status = tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, &added);
-    if (status == TULLE_OK) status = tulle__fill_range(P, added, -g.row, -g.col);
-    status = tulle_comm_agree(C->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_renew(added);
-    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, place_tiles(&g, added, C));
-    if (status == TULLE_OK)
-        status = tulle_mat_renew(C);
-    else
-        tulle__mat_unplace(C);
-    tulle__mat_drop(added);
+    TULLE_CALL(tulle_comm_agree(C->comm, make_added(&g, P, C, &added)));
+    TULLE_CALL(tulle_mat_renew(added));
+    const tulle_status status = tulle_comm_agree(C->comm, place_tiles(&g, added, C));
+    if (status == TULLE_OK) return tulle_mat_renew(C);
+    tulle__mat_unplace(C);
     return status;
 }

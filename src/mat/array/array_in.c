@@ -115,38 +115,49 @@ static tulle_status array_alike(tulle_comm *comm, const tulle_array *a)
 tulle_status tulle__array_given(tulle_comm *comm, const tulle_array *a, int *given)
 {
     int64_t some[2] = {a->val != NULL, !a->val && a->count > 0 && a->n > 0}; /* who passes one, and who does not */
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2, some));
-    if (status == TULLE_OK && some[0] && some[1])
-        status = tulle__fail(TULLE_ERR_ARG, "some PEs pass an array for the result, and others do not");
-    *given = status == TULLE_OK && some[0];
-    return status;
+    *given = 0;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2, some)));
+    if (some[0] && some[1])
+        return tulle__fail(TULLE_ERR_ARG, "some PEs pass an array for the result, and others do not");
+    *given = some[0] != 0;
+    return TULLE_OK;
 }
 
-/* *made: NULL, or a copy in 64 bits, from 0, which the caller frees. Returns such an array. */
+/* *made: NULL, or a copy in 64 bits, from 0, which the caller frees, also after a failure. Returns such an array. */
 static tulle_status widen(
     const tulle_array *a, const void *from, int bytes, int64_t count, int64_t **made, const int64_t **to)
 {
-    *made = NULL;
     *to = from;
     if (bytes == 8 && !a->base) return TULLE_OK;
     enum { AT_ONCE = 1 << 16 };
-    tulle_status status = tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made);
-    for (int64_t i = 0, end; status == TULLE_OK && i < count; i = end) {
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made));
+    *to = *made;
+    for (int64_t i = 0, end; i < count; i = end) {
         end = count - i < AT_ONCE ? count : i + AT_ONCE;
         for (int64_t j = i; j < end; j++) (*made)[j] = from_zero(index_at(from, bytes, j), a->base);
-        status = tulle__attend();
+        TULLE_CALL(tulle__attend());
     }
-    *to = *made;
-    return status;
+    return TULLE_OK;
 }
 
-static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
+/* Pointers of compressed storage, and indices that do not count from 0. */
+static tulle_status widen_compressed(const tulle_array *a, int64_t *made[2], const int64_t **ptr, const int64_t **ind)
 {
-    int64_t *ptr_made = NULL, *ind_made = NULL;
+    TULLE_CALL(widen(a, a->ptr, a->ptr_bytes, a->count + 1, &made[0], ptr));
+    return a->base ? widen(a, a->ind, a->ind_bytes, (*ptr)[a->count], &made[1], ind) : TULLE_OK;
+}
+
+static tulle_status widen_coordinates(const tulle_array *a, int64_t *made[2], const int64_t **row, const int64_t **col)
+{
+    TULLE_CALL(widen(a, a->ind, a->ind_bytes, a->nnz, &made[0], row));
+    return widen(a, a->col, a->ind_bytes, a->nnz, &made[1], col);
+}
+
+/* made: the arrays that widen made; those that the matrix has become NULL. */
+static tulle_status from_widened(tulle_comm *comm, const tulle_array *a, int64_t *made[2], tulle_mat **A)
+{
     const int64_t *ptr = NULL, *ind = a->ind;
-    tulle_status status = widen(a, a->ptr, a->ptr_bytes, a->count + 1, &ptr_made, &ptr);
-    if (status == TULLE_OK && a->base) status = widen(a, a->ind, a->ind_bytes, ptr[a->count], &ind_made, &ind);
-    status = tulle_comm_agree(comm, status);
+    TULLE_CALL(tulle_comm_agree(comm, widen_compressed(a, made, &ptr, &ind)));
     const tulle_csr_rows rows = {.first = a->first,
         .count = a->count,
         .rowptr = ptr,
@@ -154,14 +165,20 @@ static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tull
         .colind_bytes = a->base ? 8 : a->ind_bytes, /* those of 64 bits are narrowed in a copy */
         .val = a->val,
         .borrow = true};
-    if (status == TULLE_OK)
-        status = a->storage == TULLE_STORAGE_CSR ? tulle_mat_from_csr(comm, a->m, a->n, a->type, &rows, A)
-                                                 : tulle_mat_from_csc(comm, a->m, a->n, a->type, &rows, A);
-    if (status == TULLE_OK && (*A)->borrowed)
-        (*A)->arrays.widened = ptr_made;
-    else
-        tulle__free(ptr_made);
-    tulle__free(ind_made);
+    TULLE_CALL(a->storage == TULLE_STORAGE_CSR ? tulle_mat_from_csr(comm, a->m, a->n, a->type, &rows, A)
+                                               : tulle_mat_from_csc(comm, a->m, a->n, a->type, &rows, A));
+    if (!(*A)->borrowed) return TULLE_OK;
+    (*A)->arrays.widened = made[0];
+    made[0] = NULL;
+    return TULLE_OK;
+}
+
+static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
+{
+    int64_t *made[2] = {NULL, NULL};
+    const tulle_status status = from_widened(comm, a, made, A);
+    tulle__free(made[0]);
+    tulle__free(made[1]);
     return status;
 }
 
@@ -180,9 +197,8 @@ static tulle_status from_coo(tulle_comm *comm, const tulle_array *a, tulle_mat *
 {
     int64_t *made[2] = {NULL, NULL};
     const int64_t *row = NULL, *col = NULL;
-    tulle_status status = widen(a, a->ind, a->ind_bytes, a->nnz, &made[0], &row);
-    if (status == TULLE_OK) status = widen(a, a->col, a->ind_bytes, a->nnz, &made[1], &col);
-    status = from_entries(comm, a, status, a->nnz, row, col, a->val, A);
+    const tulle_status widened = widen_coordinates(a, made, &row, &col);
+    const tulle_status status = from_entries(comm, a, widened, a->nnz, row, col, a->val, A);
     tulle__free(made[0]);
     tulle__free(made[1]);
     return status;
@@ -256,19 +272,21 @@ static tulle_status expand(const tulle_array *a, struct expanded *x)
     return TULLE_OK;
 }
 
+/* All lines must come from some PE, as those of a whole matrix. Collective, agreed. */
+static tulle_status check_lines(tulle_comm *comm, const tulle_array *a)
+{
+    TULLE__SCOPED_LAYOUT tulle_layout *parts = NULL;
+    if (a->storage == TULLE_STORAGE_COO) return TULLE_OK;
+    return tulle_comm_agree(comm, tulle__layout_of_ranges(comm, a->storage == TULLE_STORAGE_CSC ? "columns" : "rows",
+                                      a->m, a->n, a->first, a->count, &parts));
+}
+
 static tulle_status from_half(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
     struct expanded x = {.count = 0};
-    tulle_layout *parts = NULL;
-    tulle_status status = TULLE_OK;
-    if (a->storage != TULLE_STORAGE_COO) /* all lines must come from some PE, as those of a whole matrix */
-        status =
-            tulle_comm_agree(comm, tulle__layout_of_ranges(comm, a->storage == TULLE_STORAGE_CSC ? "columns" : "rows",
-                                       a->m, a->n, a->first, a->count, &parts));
-    tulle_layout_free(parts);
-    if (status != TULLE_OK) return status;
-    status = expand(a, &x);
-    const tulle_status made = from_entries(comm, a, status, x.count, x.row, x.col, x.val, A);
+    TULLE_CALL(check_lines(comm, a));
+    const tulle_status expanded = expand(a, &x);
+    const tulle_status made = from_entries(comm, a, expanded, x.count, x.row, x.col, x.val, A);
     tulle__free(x.row);
     tulle__free(x.col);
     tulle__free(x.val);
@@ -310,23 +328,18 @@ tulle_tile tulle__array_tile(const tulle_array *a)
 
 static tulle_status from_dense(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
     const tulle_tile given = tulle__array_tile(a);
-    tulle_status status =
-        tulle_comm_agree(comm, tulle__layout_of_ranges(comm, "rows", a->m, a->n, a->first, a->count, &layout));
-    if (status == TULLE_OK && comm->size == 1) {
-        status = tulle__mat_borrow(comm, layout, &given, A);
-    } else if (status == TULLE_OK) {
-        status = tulle_mat_new_dense_undefined(comm, layout, a->type, a->order, &made);
-        if (status == TULLE_OK && given.nnz) {
-            const tulle_tile own = tulle__tile_in_place(made, comm->rank, 0);
-            tulle__array_copy_dense(&given, &own);
-        }
-        if (status == TULLE_OK) *A = made;
+    TULLE_CALL(tulle_comm_agree(comm, tulle__layout_of_ranges(comm, "rows", a->m, a->n, a->first, a->count, &layout)));
+    if (comm->size == 1) return tulle__mat_borrow(comm, layout, &given, A);
+    TULLE_CALL(tulle_mat_new_dense_undefined(comm, layout, a->type, a->order, &made));
+    if (given.nnz) {
+        const tulle_tile own = tulle__tile_in_place(made, comm->rank, 0);
+        tulle__array_copy_dense(&given, &own);
     }
-    tulle_layout_free(layout);
-    return status;
+    *A = made;
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tulle_mat **A)

@@ -134,8 +134,7 @@ static void copy_entries(const tulle_tile *tile, tulle_array *out, int64_t from,
     if (out->type == tile->type)
         memcpy((char *)out->val + (size_t)from * size, (const char *)tile->val + (size_t)from * size, count * size);
     else
-        for (int64_t e = from; e < to; e++)
-            tulle__element_set(out->type, out->val, e, tulle__tile_element(tile, e));
+        for (int64_t e = from; e < to; e++) tulle__element_set(out->type, out->val, e, tulle__tile_element(tile, e));
 }
 
 static void add_sparse_rows(const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_array *out)
@@ -150,17 +149,17 @@ static void add_sparse_rows(const tulle_tile *tile, tulle_gidx from, tulle_gidx 
 static tulle_status fill_sparse(const tulle_tile *tile, tulle_array *out)
 {
     enum { TOGETHER = 64 }; /* rows */
-    out->nnz = count_entries(tile);
-    tulle_status status = make_sparse_arrays(out);
     int64_t e = 0;
-    for (tulle_gidx r = 0, next; r < tile->m && status == TULLE_OK; r = next) {
+    out->nnz = count_entries(tile);
+    TULLE_CALL(make_sparse_arrays(out));
+    for (tulle_gidx r = 0, next; r < tile->m; r = next) {
         next = r + TOGETHER < tile->m ? r + TOGETHER : tile->m;
         if (tile->kind != TULLE_DENSE) add_sparse_rows(tile, r, next, out);
         for (tulle_gidx line = r; tile->kind == TULLE_DENSE && line < next; line++) add_dense_row(tile, line, out, &e);
-        if (next - r == TOGETHER) status = tulle__attend();
+        if (next - r == TOGETHER) TULLE_CALL(tulle__attend());
     }
-    if (status == TULLE_OK && out->ptr) set_index(out->ptr, out->ptr_bytes, out->count, out->nnz);
-    return status;
+    if (out->ptr) set_index(out->ptr, out->ptr_bytes, out->count, out->nnz);
+    return TULLE_OK;
 }
 
 static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
@@ -219,9 +218,9 @@ static tulle_status receive(const tulle_mat *A, int root, tulle_array *out)
     out->first = mine ? A->layout->row_cut[i] : 0;
     out->count = mine ? tulle__tile_rows(A, i) : 0;
     if (out->storage == TULLE_STORAGE_DENSE) return fill_dense(&tile, out);
-    const tulle_status status = fill_sparse(&tile, out);
-    if (status == TULLE_OK && c && mine) number_entries(c->rows.number + X->layout->row_cut[i], c->cols.number, out);
-    return status;
+    TULLE_CALL(fill_sparse(&tile, out));
+    if (c && mine) number_entries(c->rows.number + X->layout->row_cut[i], c->cols.number, out);
+    return TULLE_OK;
 }
 
 /* Rows ascend; all of them are there, unless entries with their rows are asked for. Collective, agreed. */
@@ -230,41 +229,48 @@ static tulle_status order_for(const tulle_array *out, const tulle_mat *A)
     return tulle__mat_order(A->compressed && out->storage == TULLE_STORAGE_COO ? A->compressed->inner : A);
 }
 
-/* A, or its transpose if columns are asked for, in the layout in which PEs receive it; *made: to be freed. */
+static void replace(const tulle_mat **at, tulle_mat **made, tulle_mat *next)
+{
+    tulle_mat_free(*made);
+    *at = *made = next;
+}
+
+/*
+ * A, or its transpose if columns are asked for, in the layout in which PEs receive it; *made: to be freed, also after a
+ * failure. Collective, agreed.
+ */
 static tulle_status bring(const tulle_mat *A, int root, const tulle_array *out, const tulle_mat **at, tulle_mat **made)
 {
-    tulle_status status = order_for(out, A);
-    tulle_mat *T = NULL;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    tulle_mat *next = NULL;
     *at = A;
-    *made = NULL;
-    if (status == TULLE_OK && A->format->in_blocks) {
-        status = tulle_mat_to_csr(A, false, &T);
-        if (status == TULLE_OK) *at = *made = T;
+    TULLE_CALL(order_for(out, A));
+    if (A->format->in_blocks) {
+        TULLE_CALL(tulle_mat_to_csr(A, false, &next));
+        replace(at, made, next);
     }
-    if (status == TULLE_OK && out->storage == TULLE_STORAGE_CSC) {
-        tulle_mat *S = T;
-        T = NULL;
-        status = tulle_mat_transpose(*at, &T);
-        tulle_mat_free(S);
-        *at = *made = T;
+    if (out->storage == TULLE_STORAGE_CSC) {
+        TULLE_CALL(tulle_mat_transpose(*at, &next));
+        replace(at, made, next);
     }
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receiving_layout(*at, root, out, &layout));
-    if (status == TULLE_OK && !tulle__layout_equal((*at)->layout, layout)) {
-        tulle_mat *copy = NULL;
-        status = tulle_mat_redistribute(*at, layout, &copy);
-        tulle_mat_free(T);
-        *at = *made = copy;
-    }
-    tulle_layout_free(layout);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, receiving_layout(*at, root, out, &layout)));
+    if (tulle__layout_equal((*at)->layout, layout)) return TULLE_OK;
+    TULLE_CALL(tulle_mat_redistribute(*at, layout, &next));
+    replace(at, made, next);
+    return TULLE_OK;
+}
+
+static tulle_status bring_and_receive(const tulle_mat *A, int root, tulle_array *own)
+{
+    const tulle_mat *at = NULL;
+    TULLE__SCOPED_MAT tulle_mat *made = NULL;
+    TULLE_CALL(bring(A, root, own, &at, &made));
+    return tulle_comm_agree(A->comm, receive(at, root, own));
 }
 
 /* As tulle_mat_to_array, into a result that has begun. */
 static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
 {
-    const tulle_mat *at = NULL;
-    tulle_mat *made = NULL;
     TULLE_CALL(tulle__agree_alike(A->comm, 3,
         (const int64_t[]){root, own->storage, own->storage == TULLE_STORAGE_DENSE ? own->order : 0},
         "the root, storage and order of a result"));
@@ -277,9 +283,7 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
     own->base = 0;
     own->symmetry = TULLE_GENERAL;
     own->uplo = TULLE_LOWER;
-    tulle_status status = bring(A, root, own, &at, &made);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, own));
-    tulle_mat_free(made);
+    const tulle_status status = bring_and_receive(A, root, own);
     if (status != TULLE_OK) {
         if (!asked.val) tulle_array_free(own);
         *own = asked;
@@ -295,6 +299,13 @@ static tulle_status check_source(const tulle_mat *A, const tulle_array *out)
     return tulle__fail(TULLE_ERR_ARG, "the result and the matrix, which borrows its arrays, have memory in common");
 }
 
+static tulle_status begin(const tulle_mat *A, int root, tulle__array_result *result)
+{
+    TULLE_CALL(check_source(A, &result->array));
+    TULLE_CALL(tulle__array_result_begin(result, 0, NULL, 0));
+    return check_wish(A, root, &result->array);
+}
+
 tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
 {
     tulle__array_result result = {.given = out, .name = "the result"};
@@ -302,13 +313,10 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__NULL(out) || TULLE__OPTIONS(given, &result.array, uplo)) return tulle__refuse(A->comm);
     TULLE__ENTER(A->comm);
-    tulle_status status = check_source(A, &result.array);
-    if (status == TULLE_OK) status = tulle__array_result_begin(&result, 0, NULL, 0);
-    if (status == TULLE_OK) status = check_wish(A, root, &result.array);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = fill(A, root, &result.array);
-    if (status == TULLE_OK) tulle__array_result_end(&result);
-    return status;
+    TULLE_CALL(tulle_comm_agree(A->comm, begin(A, root, &result)));
+    TULLE_CALL(fill(A, root, &result.array));
+    tulle__array_result_end(&result);
+    return TULLE_OK;
 }
 
 /* True if the only tile's arrays are what is asked for. */
@@ -348,16 +356,20 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
     return TULLE_OK;
 }
 
+/* *A is NULL if `out` holds the matrix. */
+static tulle_status take(tulle_mat **A, int root, tulle_array *out)
+{
+    TULLE_CALL(check_wish(*A, root, out));
+    TULLE_CALL(order_for(out, *A));
+    if (!can_hold(*A, out)) return fill(*A, root, out);
+    TULLE_CALL(hold(*A, out));
+    *A = NULL;
+    return TULLE_OK;
+}
+
 tulle_status tulle__array_take(tulle_mat *A, int root, tulle_array *out)
 {
-    tulle_status status = check_wish(A, root, out);
-    if (status == TULLE_OK) status = order_for(out, A);
-    if (status == TULLE_OK && can_hold(A, out)) {
-        status = hold(A, out);
-        if (status == TULLE_OK) return TULLE_OK;
-    } else if (status == TULLE_OK) {
-        status = fill(A, root, out);
-    }
+    const tulle_status status = take(&A, root, out);
     tulle_mat_free(A);
     return status;
 }

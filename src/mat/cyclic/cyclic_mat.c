@@ -42,6 +42,20 @@ out:
     return tulle_comm_agree(comm, status);
 }
 
+static tulle_status put_part(tulle_mat *A, const tulle_cyclic_part *part, const void *val)
+{
+    TULLE__SCOPED_BY(tulle__cyclic_map_fini) tulle__cyclic_map map = {.mat = NULL};
+    TULLE_CALL(map_part(A, part, &map));
+    return tulle__cyclic_put(&map, val);
+}
+
+static tulle_status get_part(const tulle_mat *A, const tulle_cyclic_part *part, void *val)
+{
+    TULLE__SCOPED_BY(tulle__cyclic_map_fini) tulle__cyclic_map map = {.mat = NULL};
+    TULLE_CALL(map_part(A, part, &map));
+    return tulle__cyclic_get(&map, val);
+}
+
 tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *part, tulle_type type, const void *val,
     const tulle_layout *layout, tulle_mat **A)
 {
@@ -49,14 +63,11 @@ tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *pa
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(layout) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_mat *made = NULL;
-    tulle__cyclic_map map = {.mat = NULL};
     TULLE_CALL(check(__func__, comm, part, val, layout));
     TULLE_CALL(tulle_mat_new_dense_undefined(comm, layout, type, TULLE_COL_MAJOR, &made));
     tulle__set_up_begin(comm);
-    tulle_status status = map_part(made, part, &map);
-    if (status == TULLE_OK) status = tulle__cyclic_put(&map, val);
+    const tulle_status status = put_part(made, part, val);
     tulle__set_up_end(comm);
-    tulle__cyclic_map_fini(&map);
     return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
 }
 
@@ -64,19 +75,12 @@ tulle_status tulle_mat_to_cyclic(const tulle_mat *A, const tulle_cyclic_part *pa
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__NULL(part) || TULLE__NULL_AS(part->cyclic, "part")) return tulle__refuse(A->comm);
-    tulle__cyclic_map map = {.mat = NULL};
-    tulle_status status = TULLE_OK;
     if (A->kind != TULLE_DENSE || A->order != TULLE_COL_MAJOR)
-        status = tulle__fail(TULLE_ERR_ARG, "only dense column-major matrices are copied to block-cyclic arrays");
-    if (status == TULLE_OK)
-        status = check(__func__, A->comm, part, val, A->layout); /* ends with all PEs there: tiles are complete */
-    else
-        status = tulle_comm_agree(A->comm, status);
-    if (status != TULLE_OK) return status;
+        return tulle_comm_agree(
+            A->comm, tulle__fail(TULLE_ERR_ARG, "only dense column-major matrices are copied to block-cyclic arrays"));
+    TULLE_CALL(check(__func__, A->comm, part, val, A->layout)); /* ends with all PEs there: tiles are complete */
     tulle__set_up_begin(A->comm);
-    status = map_part(A, part, &map);
-    if (status == TULLE_OK) status = tulle__cyclic_get(&map, val);
+    const tulle_status status = get_part(A, part, val);
     tulle__set_up_end(A->comm);
-    tulle__cyclic_map_fini(&map);
     return tulle_comm_agree(A->comm, status);
 }

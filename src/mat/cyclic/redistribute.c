@@ -271,32 +271,31 @@ static tulle_status round_of(struct redistribution *x, int64_t n)
 /* The runs of rows and columns that this PE needs. Local. */
 static tulle_status list_runs(struct redistribution *x)
 {
-    tulle_status status = TULLE_OK;
     const tulle_cyclic_part *from = x->from.part, *to = x->to.part;
-    tulle__spans all = {.span = NULL};
+    TULLE__SCOPED_BY(tulle__spans_fini) tulle__spans all = {.span = NULL};
     int P = x->from.rows.parts, Q = x->from.cols.parts, p = x->to.rows.parts, q = x->to.cols.parts;
-    TULLE_TRY(tulle__alloc_zero((size_t)p, sizeof *x->out, "runs of rows", &x->out));
-    TULLE_TRY(tulle__alloc_zero((size_t)P, sizeof *x->in, "runs of rows", &x->in));
-    TULLE_TRY(tulle__alloc_zero((size_t)P, sizeof *x->above, "runs of rows", &x->above));
-    TULLE_TRY(tulle__alloc_zero((size_t)Q, sizeof *x->columns, "runs of columns", &x->columns));
-    TULLE_TRY(tulle__alloc_zero((size_t)Q, sizeof *x->next, "runs of columns", &x->next));
-    TULLE_TRY(tulle__alloc_zero((size_t)q, sizeof *x->count, "runs of columns", &x->count));
-    TULLE_TRY(tulle__alloc((size_t)x->width, sizeof *x->column, "columns of a round", &x->column));
+    TULLE_CALL(tulle__alloc_zero((size_t)p, sizeof *x->out, "runs of rows", &x->out));
+    TULLE_CALL(tulle__alloc_zero((size_t)P, sizeof *x->in, "runs of rows", &x->in));
+    TULLE_CALL(tulle__alloc_zero((size_t)P, sizeof *x->above, "runs of rows", &x->above));
+    TULLE_CALL(tulle__alloc_zero((size_t)Q, sizeof *x->columns, "runs of columns", &x->columns));
+    TULLE_CALL(tulle__alloc_zero((size_t)Q, sizeof *x->next, "runs of columns", &x->next));
+    TULLE_CALL(tulle__alloc_zero((size_t)q, sizeof *x->count, "runs of columns", &x->count));
+    TULLE_CALL(tulle__alloc((size_t)x->width, sizeof *x->column, "columns of a round", &x->column));
     for (int t = 0; x->from.is_in && t < p; t++)
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__spans_of_pair(&x->from.rows, x->from.p, from->row, &x->to.rows, t, to->row, from->m, &x->out[t]));
     for (int s = 0; x->to.is_in && s < P; s++) {
-        TULLE_TRY(tulle__spans_of_pair(&x->from.rows, s, from->row, &x->to.rows, -1, to->row, from->m, &all));
+        TULLE_CALL(tulle__spans_of_pair(&x->from.rows, s, from->row, &x->to.rows, -1, to->row, from->m, &all));
         for (int64_t r = 0; r < all.count; r++)
             if (all.span[r].tile < x->to.p) x->above[s] += all.span[r].count;
         tulle__spans_fini(&all);
-        TULLE_TRY(tulle__spans_of_pair(&x->from.rows, s, from->row, &x->to.rows, x->to.p, to->row, from->m, &x->in[s]));
+        TULLE_CALL(
+            tulle__spans_of_pair(&x->from.rows, s, from->row, &x->to.rows, x->to.p, to->row, from->m, &x->in[s]));
     }
     for (int s = 0; s < Q; s++)
-        TULLE_TRY(tulle__spans_of_pair(&x->from.cols, s, from->col, &x->to.cols, -1, to->col, from->n, &x->columns[s]));
-out:
-    tulle__spans_fini(&all);
-    return status;
+        TULLE_CALL(
+            tulle__spans_of_pair(&x->from.cols, s, from->col, &x->to.cols, -1, to->col, from->n, &x->columns[s]));
+    return TULLE_OK;
 }
 
 /* The width of a round, and how many there are: the same on all PEs. */
@@ -313,17 +312,20 @@ static void size_rounds(struct redistribution *x)
     x->half = ((size_t)(rows * x->width) * x->size + 63) / 64 * 64;
 }
 
+static tulle_status make_own_window(struct redistribution *x, tulle__place *own)
+{
+    TULLE_CALL(list_runs(x));
+    TULLE_CALL(tulle__alloc((size_t)x->comm->size, sizeof *x->window, "windows of a redistribution", &x->window));
+    return tulle__heap_take(x->comm->pe->data, 2 * x->half, "the window of a redistribution", own);
+}
+
 /* Windows of all PEs, and scratch where one is not mapped. Collective, agreed. */
 static tulle_status make_windows(struct redistribution *x)
 {
-    tulle_status status = list_runs(x);
     tulle_comm *comm = x->comm;
     tulle__place own = {.length = 0};
     int is_away = 0;
-    if (status == TULLE_OK)
-        status = tulle__alloc((size_t)comm->size, sizeof *x->window, "windows of a redistribution", &x->window);
-    if (status == TULLE_OK)
-        status = tulle__heap_take(comm->pe->data, 2 * x->half, "the window of a redistribution", &own);
+    tulle_status status = make_own_window(x, &own);
     x->taken = status == TULLE_OK;
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, x->window));
@@ -377,6 +379,24 @@ out:
     return tulle_comm_agree(x->comm, status);
 }
 
+static tulle_status run_rounds(struct redistribution *x)
+{
+    copy_own(x);
+    for (int64_t n = 0; n < x->rounds && x->comm->size > 1; n++) TULLE_CALL(round_of(x, n));
+    return TULLE_OK;
+}
+
+/* Collective, agreed. */
+static tulle_status copy_all(struct redistribution *x)
+{
+    tulle__context *context = NULL;
+    size_rounds(x);
+    TULLE_CALL(tulle_comm_agree(x->comm, tulle__context_get(x->comm, &context)));
+    x->pool = context->pool;
+    TULLE_CALL(make_windows(x));
+    return tulle_comm_agree(x->comm, run_rounds(x));
+}
+
 tulle_status tulle_cyclic_redistribute(tulle_comm *comm, tulle_type type, const tulle_cyclic_part *from,
     const void *source, const tulle_cyclic_part *to, void *target)
 {
@@ -384,24 +404,14 @@ tulle_status tulle_cyclic_redistribute(tulle_comm *comm, tulle_type type, const 
         TULLE__NULL_AS(from->cyclic, "from") || TULLE__NULL(to) || TULLE__NULL_AS(to->cyclic, "to"))
         return tulle__refuse(comm);
     struct redistribution x = {.comm = comm, .size = tulle_type_size(type), .from = {.part = from}, .to = {.part = to}};
-    tulle__context *context = NULL;
     x.source = source;
     x.target = target;
-    tulle_status status = check(__func__, &x);
-    if (status != TULLE_OK || !from->m || !from->n) return status;
+    TULLE_CALL(check(__func__, &x));
+    if (!from->m || !from->n) return TULLE_OK;
     tulle__set_up_begin(comm);
     x.from = side_of(from, comm->rank);
     x.to = side_of(to, comm->rank);
-    size_rounds(&x);
-    status = tulle__context_get(comm, &context);
-    if (status == TULLE_OK) x.pool = context->pool;
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make_windows(&x);
-    if (status == TULLE_OK) {
-        copy_own(&x);
-        for (int64_t n = 0; status == TULLE_OK && n < x.rounds && comm->size > 1; n++) status = round_of(&x, n);
-        status = tulle_comm_agree(comm, status);
-    }
+    const tulle_status status = copy_all(&x);
     tulle__set_up_end(comm);
     fini(&x);
     return status;

@@ -178,21 +178,18 @@ void tulle__expansion_fini(tulle__expansion *x)
 /* Own tiles of A become those of op(H); new: they have no place yet. */
 static tulle_status expand_tiles(const tulle_mat *H, tulle_op op, tulle_mat *A, bool new, int64_t *copied)
 {
-    tulle_status status = TULLE_OK;
-    tulle__expansion x = {.fetch = {{.group = -1}, {.group = -1}}};
+    TULLE__SCOPED_BY(tulle__expansion_fini) tulle__expansion x = {.fetch = {{.group = -1}, {.group = -1}}};
     tulle_own_tile to;
     TULLE__EACH_OWN_TILE(A, i, j) {
-        TULLE_TRY(tulle__expansion_init(H, i, j, &x));
+        TULLE_CALL(tulle__expansion_init(H, i, j, &x));
         if (x.blocks) {
-            TULLE_TRY(new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
-            TULLE_TRY(tulle__expansion_write(&x, H->symmetry, op, &to));
+            TULLE_CALL(new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
+            TULLE_CALL(tulle__expansion_write(&x, H->symmetry, op, &to));
             *copied += x.nnz * (int64_t)tulle_type_size(A->type);
         }
         tulle__expansion_fini(&x);
     }
-out:
-    tulle__expansion_fini(&x);
-    return status;
+    return TULLE_OK;
 }
 
 /* status: of a preparation, agreed first: then all PEs are here, and H is as it is to be read. */

@@ -14,21 +14,20 @@ tulle_symmetry tulle_mat_symmetry(const tulle_mat *A)
     return A->symmetry;
 }
 
+static tulle_status make_empty_half(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **made)
+{
+    TULLE_CALL(tulle__layout_check_half(layout));
+    TULLE_CALL(tulle__mat_make(comm, layout, TULLE_VBSR, type, TULLE_ROW_MAJOR, made));
+    return tulle__mat_publish(*made);
+}
+
 static tulle_status new_half(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_symmetry symmetry, tulle_mat **H)
 {
     tulle_mat *made = NULL;
-    tulle_status status = tulle__layout_check_half(layout);
-    if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_VBSR, type, TULLE_ROW_MAJOR, &made);
-    if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(comm, status);
-    if (status != TULLE_OK) {
-        tulle__mat_drop(made);
-        return status;
-    }
-    made->symmetry = symmetry;
-    *H = made;
-    return TULLE_OK;
+    const tulle_status status = tulle_comm_agree(comm, make_empty_half(comm, layout, type, &made));
+    if (status == TULLE_OK) made->symmetry = symmetry;
+    return tulle__mat_or_drop(status, made, H);
 }
 
 static bool is_general(tulle_symmetry symmetry)
@@ -126,22 +125,16 @@ static bool same_row(const tulle_tile *a, const tulle_tile *b, int64_t r, bool d
 /* A tile of all of the half, in memory to be freed: *block. Without blocks its rowptr is NULL. */
 static tulle_status expand_tile(const tulle_mat *H, int i, int j, tulle_tile *tile, void **block)
 {
-    tulle__expansion x;
-    tulle_status status = tulle__expansion_init(H, i, j, &x);
+    TULLE__SCOPED_BY(tulle__expansion_fini) tulle__expansion x = {.fetch = {{.group = -1}, {.group = -1}}};
     *tile = (tulle_tile){.rowptr = NULL};
-    if (status == TULLE_OK && x.blocks) {
-        const tulle__shape shape = tulle__tile_shape(H, i, j, x.nnz, x.blocks);
-        const tulle__tile_record record = {
-            .nnz = x.nnz, .blocks = x.blocks, .place = {.length = H->format->bytes(&shape)}};
-        status = tulle__alloc(record.place.length, 1, "a tile of a half", block);
-        if (status == TULLE_OK) {
-            const tulle_own_tile to = tulle__own_tile_view(H, i, j, &record, *block);
-            status = tulle__expansion_write(&x, H->symmetry, TULLE_OP_N, &to);
-            *tile = tulle__tile_of(&to);
-        }
-    }
-    tulle__expansion_fini(&x);
-    return status;
+    TULLE_CALL(tulle__expansion_init(H, i, j, &x));
+    if (!x.blocks) return TULLE_OK;
+    const tulle__shape shape = tulle__tile_shape(H, i, j, x.nnz, x.blocks);
+    const tulle__tile_record record = {.nnz = x.nnz, .blocks = x.blocks, .place = {.length = H->format->bytes(&shape)}};
+    TULLE_CALL(tulle__alloc(record.place.length, 1, "a tile of a half", block));
+    const tulle_own_tile to = tulle__own_tile_view(H, i, j, &record, *block);
+    *tile = tulle__tile_of(&to);
+    return tulle__expansion_write(&x, H->symmetry, TULLE_OP_N, &to);
 }
 
 /* True if own tiles of A are those that follow from the half. *same: of this PE. */

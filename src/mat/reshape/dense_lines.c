@@ -51,18 +51,14 @@ static void copy_tiles(
 tulle_status tulle__dense_lines_new(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat **made)
 {
-    tulle_layout *layout = NULL;
-    tulle_mat *M = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__compressed_layout(X->layout, rows, cols, &layout));
-    TULLE_TRY(tulle__mat_make(X->comm, layout, TULLE_DENSE, X->type, X->order, &M));
-    TULLE_TRY(tulle__mat_publish(M));
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *M = NULL;
+    TULLE_CALL(tulle__compressed_layout(X->layout, rows, cols, &layout));
+    TULLE_CALL(tulle__mat_make(X->comm, layout, TULLE_DENSE, X->type, X->order, &M));
+    TULLE_CALL(tulle__mat_publish(M));
     *made = M;
     M = NULL;
-out:
-    tulle_layout_free(layout);
-    tulle__mat_drop(M);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__dense_lines_gather(

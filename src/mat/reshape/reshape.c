@@ -203,11 +203,6 @@ static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout,
     return tulle__mat_publish(*copy);
 }
 
-static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
-{
-    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, out);
-}
-
 /* Blocks of other sizes are made of A's entries. Collective, agreed. */
 static tulle_status other_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
@@ -222,48 +217,66 @@ static tulle_status other_blocks(const tulle_mat *A, const tulle_layout *layout,
     return tulle_mat_to_vbsr(entries, layout, copy);
 }
 
-/* The inner matrix in the layout that follows, with the same axes. */
+/* The layout of the inner matrix. */
+static tulle_status inner_layout(const tulle_mat *A, const tulle_layout *layout, tulle_layout **inner)
+{
+    if (layout->m != A->layout->m || layout->n != A->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
+    return tulle__compressed_layout(layout, &A->compressed->rows, &A->compressed->cols, inner);
+}
+
+/* The inner matrix in the layout that follows, with the same axes. Collective, agreed. */
 static tulle_status redistribute_compressed(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     const tulle__compressed *c = A->compressed;
-    tulle__compressed parts = {.inner = NULL};
-    tulle_layout *inner = NULL;
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
+    TULLE__SCOPED_LAYOUT tulle_layout *inner = NULL;
+    TULLE_CALL(tulle_comm_agree(A->comm, inner_layout(A, layout, &inner)));
+    TULLE_CALL(tulle_mat_redistribute(c->inner, inner, &parts.inner));
+    return tulle__compressed_finish(
+        A->comm, layout, A->type, tulle__compressed_axes_copy(&c->rows, &c->cols, &parts), &parts, copy);
+}
+
+/* Redistributes any but these. Collective, agreed. */
+static tulle_status redistribute_any(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
     tulle_mat *made = NULL;
-    tulle_status status = TULLE_OK;
-    if (layout->m != A->layout->m || layout->n != A->layout->n)
-        status = tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
-    if (status == TULLE_OK) status = tulle__compressed_layout(layout, &c->rows, &c->cols, &inner);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(c->inner, inner, &parts.inner);
-    tulle_layout_free(inner);
-    if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle__axis_copy(&c->rows, &parts.rows));
-    TULLE_TRY(tulle__axis_copy(&c->cols, &parts.cols));
-    TULLE_TRY(tulle__compressed_wrap(A->comm, layout, A->type, &parts, &made));
-out:
-    status = agree_made(A, status, made, copy);
-    tulle__compressed_drop(&parts);
-    return status;
+    if (A->symmetry == TULLE_GENERAL) TULLE_CALL(tulle__mat_order(A));
+    const tulle_status status = redistribute(A, layout, &made);
+    if (made) made->symmetry = A->symmetry;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }
 
 tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     if (A->compressed && !layout->row_blocks.cut) return redistribute_compressed(A, layout, copy);
-    tulle_mat *made = NULL;
-    const bool half = A->symmetry != TULLE_GENERAL;
-    if (half) {
-        const tulle_status fits = tulle_comm_agree(A->comm, tulle__layout_check_half(layout));
-        if (fits != TULLE_OK) return fits;
-    }
+    if (A->symmetry != TULLE_GENERAL) TULLE_CALL(tulle_comm_agree(A->comm, tulle__layout_check_half(layout)));
     if (A->format->in_blocks && !tulle__layout_same_blocks(A->layout, layout)) return other_blocks(A, layout, copy);
     tulle__set_up_begin(A->comm);
-    tulle_status status = half ? TULLE_OK : tulle__mat_order(A);
-    if (status == TULLE_OK) {
-        status = redistribute(A, layout, &made);
-        if (made) made->symmetry = A->symmetry;
-        status = agree_made(A, status, made, copy);
-    }
+    const tulle_status status = redistribute_any(A, layout, copy);
     tulle__set_up_end(A->comm);
     return status;
+}
+
+static void scatter(const tulle_tile *from, const tulle_own_tile *to)
+{
+    const size_t value = tulle_type_size(to->type);
+    for (tulle_gidx r = 0; from->nnz && r < from->m; r++)
+        for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
+            const int64_t at =
+                to->order == TULLE_ROW_MAJOR ? r * to->ld + from->colind[e] : from->colind[e] * to->ld + r;
+            memcpy((char *)to->val + (size_t)at * value, (const char *)from->val + (size_t)e * value, value);
+        }
+}
+
+tulle_status tulle__mat_scatter(const tulle_mat *S, tulle_mat *D)
+{
+    TULLE__EACH_OWN_TILE(S, i, j) {
+        tulle_own_tile to;
+        const tulle_tile from = tulle__tile_in_place(S, i, j);
+        TULLE_CALL(tulle_mat_own_tile(D, i, j, &to));
+        scatter(&from, &to);
+    }
+    return TULLE_OK;
 }

@@ -47,4 +47,7 @@ tulle_status tulle__fill_range(const tulle_mat *A, tulle_mat *B, tulle_gidx row,
  */
 tulle_status tulle__redistribute_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
 
+/* Copies the entries of own tiles of S, which is CSR, to D, which is dense and lies as S does; others stay. Local. */
+tulle_status tulle__mat_scatter(const tulle_mat *S, tulle_mat *D);
+
 #endif

@@ -59,40 +59,34 @@ static tulle_status gather(
 static tulle_status transpose_sparse(
     const tulle__context *context, const tulle_tile *from, const tulle_own_tile *to, char **order)
 {
-    tulle_status status;
-    char *numbers = NULL, *own = NULL;
+    TULLE__SCOPED char *numbers = NULL, *own = NULL;
     tulle__csr csr = tulle__tile_csr(from);
     tulle__csr_result result = tulle__tile_csr_result(to, from->nnz);
     int64_t count = from->row_block ? from->blocks : from->nnz;
     if (!order && !from->row_block) return context->kernels->transpose(context->pool, from->type, &csr, &result);
     if (!order) order = &own;
-    TULLE_TRY(number_entries(count, &numbers));
-    TULLE_TRY(tulle__alloc((size_t)count, number_bytes(count), "source indices of a transpose", order));
+    TULLE_CALL(number_entries(count, &numbers));
+    TULLE_CALL(tulle__alloc((size_t)count, number_bytes(count), "source indices of a transpose", order));
     csr.val = numbers;
     result.val = *order;
-    TULLE_TRY(context->kernels->transpose(
+    TULLE_CALL(context->kernels->transpose(
         context->pool, number_bytes(count) == sizeof(float) ? TULLE_F32 : TULLE_F64, &csr, &result));
-    TULLE_TRY(gather(context, *order, from, to));
-out:
-    tulle__free(numbers);
-    tulle__free(own);
-    return status;
+    return gather(context, *order, from, to);
 }
 
 /* order: NULL, or one array for each tile of A^T. */
 static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
 {
-    tulle_status status;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     tulle__context *context;
-    TULLE_TRY(tulle__context_get(A->comm, &context));
-    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
-    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
+    TULLE_CALL(tulle__context_get(A->comm, &context));
+    TULLE_CALL(tulle_layout_transpose(A->layout, &layout));
+    TULLE_CALL(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
     tulle_mat *T = *out;
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile from;
         tulle_own_tile to;
-        TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+        TULLE_CALL(tulle_mat_tile(A, i, j, &from));
         if (!from.nnz) continue;
         if (A->kind == TULLE_DENSE && tulle__is_shape_only(T->comm)) continue;
         int64_t t = tulle__tile_index(T, j, i);
@@ -102,50 +96,40 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
             continue;
         }
         int32_t narrow;
-        TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
-        TULLE_TRY(tulle__mat_place_blocks(T, j, i, from.blocks, from.nnz, &to));
-        TULLE_TRY(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
+        TULLE_CALL(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
+        TULLE_CALL(tulle__mat_place_blocks(T, j, i, from.blocks, from.nnz, &to));
+        TULLE_CALL(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
     }
-    TULLE_TRY(tulle__mat_publish(T));
-out:
-    tulle_layout_free(layout);
-    return status;
+    return tulle__mat_publish(T);
 }
 
-/* A half is its own transpose but for the sign and the owners. */
+/* A half is its own transpose but for the sign and the owners. Collective, agreed. */
 static tulle_status transpose_half(const tulle_mat *A, tulle_mat **T)
 {
-    tulle_mat *made = NULL;
-    tulle_layout *layout = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_transpose(A->layout, &layout));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &made);
-    tulle_layout_free(layout);
-    if (status == TULLE_OK && A->symmetry == TULLE_SKEW) {
-        status = tulle_mat_scale(made, -1, NULL, NULL);
-        if (status != TULLE_OK) tulle_mat_free(made);
-    }
-    if (status == TULLE_OK) *T = made;
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *made = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE_CALL(tulle_comm_agree(A->comm, tulle_layout_transpose(A->layout, &layout)));
+    TULLE_CALL(tulle_mat_redistribute(A, layout, &made));
+    if (A->symmetry == TULLE_SKEW) TULLE_CALL(tulle_mat_scale(made, -1, NULL, NULL));
+    *T = made;
+    made = NULL;
+    return TULLE_OK;
 }
 
-/* The transpose of the inner matrix, with the axes exchanged. */
+static tulle_status exchange_axes(const tulle_mat *A, tulle_layout **layout, tulle__compressed *parts)
+{
+    TULLE_CALL(tulle_layout_transpose(A->layout, layout));
+    return tulle__compressed_axes_copy(&A->compressed->cols, &A->compressed->rows, parts);
+}
+
+/* The transpose of the inner matrix, with the axes exchanged. Collective, agreed. */
 static tulle_status transpose_compressed(const tulle_mat *A, tulle_mat **T)
 {
-    const tulle__compressed *c = A->compressed;
-    tulle__compressed parts = {.inner = NULL};
-    tulle_layout *layout = NULL;
-    tulle_mat *made = NULL;
-    tulle_status status = TULLE_OK;
-    TULLE_CALL(tulle_mat_transpose(c->inner, &parts.inner));
-    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
-    TULLE_TRY(tulle__axis_copy(&c->cols, &parts.rows));
-    TULLE_TRY(tulle__axis_copy(&c->rows, &parts.cols));
-    TULLE_TRY(tulle__compressed_wrap(A->comm, layout, A->type, &parts, &made));
-out:
-    tulle_layout_free(layout);
-    status = tulle_comm_agree(A->comm, status);
-    tulle__compressed_drop(&parts);
-    return tulle__mat_or_drop(status, made, T);
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE_CALL(tulle_mat_transpose(A->compressed->inner, &parts.inner));
+    const tulle_status status = exchange_axes(A, &layout, &parts);
+    return tulle__compressed_finish(A->comm, layout, A->type, status, &parts, T);
 }
 
 tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
@@ -154,8 +138,8 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
     tulle_mat *made = NULL;
     if (A->symmetry != TULLE_GENERAL) return transpose_half(A, T);
     if (A->compressed) return transpose_compressed(A, T);
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
+    TULLE_CALL(tulle__mat_order(A));
+    const tulle_status status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     return tulle__mat_or_drop(status, made, T);
 }
 

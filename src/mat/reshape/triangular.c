@@ -54,22 +54,23 @@ static tulle_status extract(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag
     return TULLE_OK;
 }
 
-/* The triangle on one axis of all lines. Collective, agreed. */
+/* *square: A on one axis of all lines. */
+static tulle_status map_square(const tulle_mat *A, tulle__compressed *parts, tulle_mat **square)
+{
+    TULLE_CALL(tulle__axis_copy(&parts->rows, &parts->cols));
+    return tulle__compressed_map(A, &parts->rows, &parts->cols, false, square);
+}
+
+/* The triangle on such an axis. Collective, agreed. */
 static tulle_status triangle_compressed(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
 {
-    tulle__compressed parts = {.inner = NULL};
-    tulle_mat *square = NULL, *made = NULL;
-    tulle_status status = tulle_mat_order((tulle_mat *)(uintptr_t)A); /* logically const */
-    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, A, false, &parts.rows);
-    if (status == TULLE_OK) status = tulle__axis_copy(&parts.rows, &parts.cols);
-    if (status == TULLE_OK) status = tulle__compressed_map(A, &parts.rows, &parts.cols, false, &square);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_mat_triangle(square, uplo, diag, &parts.inner);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(A->comm, tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
-    tulle__compressed_drop(&parts);
-    tulle__mat_drop(square);
-    return tulle__mat_or_drop(status, made, out);
+    TULLE__SCOPED_BY(tulle__compressed_drop) tulle__compressed parts = {.inner = NULL};
+    TULLE__SCOPED_BY(tulle__mat_drop_scoped) tulle_mat *square = NULL;
+    TULLE_CALL(tulle_mat_order((tulle_mat *)(uintptr_t)A)); /* logically const */
+    TULLE_CALL(tulle__compressed_axis(A, true, A, false, &parts.rows));
+    TULLE_CALL(tulle_comm_agree(A->comm, map_square(A, &parts, &square)));
+    TULLE_CALL(tulle_mat_triangle(square, uplo, diag, &parts.inner));
+    return tulle__compressed_finish(A->comm, A->layout, A->type, TULLE_OK, &parts, out);
 }
 
 tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
@@ -81,12 +82,9 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         status = tulle__fail(TULLE_ERR_ARG, "a triangle needs a square sparse matrix");
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK && A->compressed) return triangle_compressed(A, uplo, diag, out);
-    if (status == TULLE_OK) status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, A->layout, A->type, &T);
-    if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(A->comm, extract(A, uplo, diag, T));
-    if (status == TULLE_OK) status = tulle_mat_renew(T);
-    return tulle__mat_or_free(status, T, out);
+    TULLE_CALL(tulle_comm_agree(A->comm, status));
+    if (A->compressed) return triangle_compressed(A, uplo, diag, out);
+    TULLE_CALL(tulle__mat_order(A));
+    TULLE_CALL(tulle_mat_new_csr(A->comm, A->layout, A->type, &T));
+    return tulle__mat_finish(A->comm, extract(A, uplo, diag, T), T, out);
 }

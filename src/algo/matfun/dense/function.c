@@ -39,21 +39,18 @@ static tulle_status read_parameters(tulle__spec_part *part, tulle_function *f)
 tulle_status tulle_function_parse(const char *text, tulle_function *function)
 {
     if (TULLE__NULL(text) || TULLE__NULL(function)) return TULLE_ERR_ARG;
-    tulle_status status;
-    tulle__spec *spec = NULL;
+    TULLE__SCOPED tulle__spec *spec = NULL;
     tulle_function f = {.p = 0};
     int kind;
-    TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
-    TULLE_TRY(tulle__spec_parse(text, spec));
+    TULLE_CALL(tulle__alloc(1, sizeof *spec, "a spec", &spec));
+    TULLE_CALL(tulle__spec_parse(text, spec));
     if (spec->nparts != 1)
-        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts));
-    TULLE_TRY(tulle__name_parse("function", spec->part[0].name, names, TULLE_FUNCTION_USER, &kind));
+        TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts));
+    TULLE_CALL(tulle__name_parse("function", spec->part[0].name, names, TULLE_FUNCTION_USER, &kind));
     f.kind = (tulle_function_kind)kind;
-    TULLE_TRY(read_parameters(&spec->part[0], &f));
+    TULLE_CALL(read_parameters(&spec->part[0], &f));
     *function = f;
-out:
-    tulle__free(spec);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__function_check(const tulle_function *f)

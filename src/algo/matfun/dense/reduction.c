@@ -226,12 +226,11 @@ static tulle_status find(
 tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, double high, int64_t most, double *level,
     double *weight, int64_t *count, double **vectors)
 {
-    double *found = NULL, *P = NULL;
+    TULLE__SCOPED double *found = NULL, *P = NULL;
     *count = 0;
     if (!r->n || !(low < high)) return TULLE_OK;
-    tulle_status status;
-    TULLE_TRY(find(r, low, high, most, level, count, &found));
-    TULLE_TRY(tulle__alloc((size_t)(*count * r->b), 2 * sizeof *P, "columns of levels", &P));
+    TULLE_CALL(find(r, low, high, most, level, count, &found));
+    TULLE_CALL(tulle__alloc((size_t)(*count * r->b), 2 * sizeof *P, "columns of levels", &P));
     const double *with = r->W ? P + *count * r->b : P;
     if (*count) project(found, *count, r->Y, r->n, r->b, P);
     if (*count && r->W) project(found, *count, r->W, r->n, r->b, P + *count * r->b);
@@ -243,10 +242,7 @@ tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, doub
         *vectors = found;
         found = NULL;
     }
-out:
-    tulle__free(found);
-    tulle__free(P);
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__reduction_drop_levels(tulle__reduction *r)
@@ -338,8 +334,8 @@ bool tulle__eigen_is_cold(const tulle__eigen *x, int64_t n, double mu, double kT
 
 tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu, double kT, bool *done)
 {
-    tulle_status status = TULLE_OK;
-    double *level = NULL, *change = NULL, *vectors = NULL, *workspace = x->workspace + n * b;
+    TULLE__SCOPED double *level = NULL, *change = NULL, *vectors = NULL;
+    double *workspace = x->workspace + n * b;
     int64_t count;
     *done = false;
     if (!n || !tulle__eigen_is_cold(x, n, mu, kT)) return TULLE_OK;
@@ -348,16 +344,12 @@ tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu
         .n = n, .b = b, .d = x->diagonal, .e = x->off, .Y = x->workspace, .W = x->S ? x->W : NULL};
     tulle__gap gap = tulle__gap_of(n, r.d, r.e, mu);
     double low = mu - TULLE__BEYOND * kT, high = mu + TULLE__BEYOND * kT, cut = cut_of(&gap, mu);
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *level, "levels", &level));
-    TULLE_TRY(tulle__alloc((size_t)n, sizeof *change, "levels", &change));
-    TULLE_TRY(tulle__reduction_levels(&r, fmin(low, cut), fmax(high, cut), n, level, change, &count, &vectors));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *level, "levels", &level));
+    TULLE_CALL(tulle__alloc((size_t)n, sizeof *change, "levels", &change));
+    TULLE_CALL(tulle__reduction_levels(&r, fmin(low, cut), fmax(high, cut), n, level, change, &count, &vectors));
     for (int64_t i = 0; i < count; i++) change[i] = tulle__fermi(level[i], mu, kT) - (level[i] < cut);
     *done = columns_of(&r, x, cut, count, change, vectors, workspace);
     if (*done) tulle__step_sums(n, r.d, r.e, b, r.W ? r.W : r.Y, x->Y, x->sums);
     x->gap = gap;
-out:
-    tulle__free(level);
-    tulle__free(change);
-    tulle__free(vectors);
-    return status;
+    return TULLE_OK;
 }

@@ -222,53 +222,41 @@ tulle_status tulle__trace(const tulle_mat *A, double *sum)
  */
 static tulle_status inverse_root_series(tulle__iterations *it, int order, const tulle_mat *y, tulle_mat **C)
 {
-    tulle_status status = TULLE_OK;
     double a[TULLE__ORDER_MOST] = {1};
-    tulle_mat *y2 = NULL, *y3 = NULL, *high = NULL, *product = NULL;
+    TULLE__SCOPED_MAT tulle_mat *y2 = NULL, *y3 = NULL, *high = NULL, *product = NULL;
     for (int j = 1; j < order; j++) a[j] = a[j - 1] * (2 * j - 1) / (2 * j);
-    if (order > 2) TULLE_TRY(tulle__iterations_multiply(it, y, y, &y2));
-    if (order > 5) TULLE_TRY(tulle__iterations_multiply(it, y, y2, &y3));
+    if (order > 2) TULLE_CALL(tulle__iterations_multiply(it, y, y, &y2));
+    if (order > 5) TULLE_CALL(tulle__iterations_multiply(it, y, y2, &y3));
     const tulle_mat *const power[] = {y, y2, y3};
     if (order <= 3) {
-        status = tulle__combination(order - 1, a + 1, power, 1, C);
-        goto out;
+        return tulle__combination(order - 1, a + 1, power, 1, C);
     }
     int low = order > 5 ? 3 : 2; /* terms below this degree */
-    TULLE_TRY(tulle__combination(order - 1 - low, a + low + 1, power, a[low], &high));
-    TULLE_TRY(tulle__iterations_multiply(it, power[low - 1], high, &product));
+    TULLE_CALL(tulle__combination(order - 1 - low, a + low + 1, power, a[low], &high));
+    TULLE_CALL(tulle__iterations_multiply(it, power[low - 1], high, &product));
     const double factor[] = {1, a[1], a[2]};
     const tulle_mat *const term[] = {product, y, y2};
-    TULLE_TRY(tulle__combination(low, factor, term, 1, C));
-out:
-    tulle_mat_free(product);
-    tulle_mat_free(high);
-    tulle_mat_free(y3);
-    tulle_mat_free(y2);
-    return status;
+    return tulle__combination(low, factor, term, 1, C);
 }
 
 static tulle_status sign_step(tulle__iterations *it, int order, double mu, tulle_mat **X)
 {
-    tulle_status status;
     double trace = 0;
-    tulle_mat *square = NULL, *y = NULL, *series = NULL, *next = NULL;
+    TULLE__SCOPED_MAT tulle_mat *square = NULL, *y = NULL, *series = NULL;
+    tulle_mat *next = NULL;
     tulle__iterations_step(it, (*X)->comm);
-    TULLE_TRY(tulle__iterations_multiply(it, *X, *X, &square));
+    TULLE_CALL(tulle__iterations_multiply(it, *X, *X, &square));
     const double minus = -1;
     const tulle_mat *const term = square;
-    TULLE_TRY(tulle__combination(1, &minus, &term, 1, &y));
-    TULLE_TRY(tulle__iterations_measure(it, y, square));
-    TULLE_TRY(inverse_root_series(it, order, y, &series));
-    TULLE_TRY(tulle__trace(*X, &trace));
-    TULLE_TRY(tulle__iterations_multiply(it, *X, series, &next));
+    TULLE_CALL(tulle__combination(1, &minus, &term, 1, &y));
+    TULLE_CALL(tulle__iterations_measure(it, y, square));
+    TULLE_CALL(inverse_root_series(it, order, y, &series));
+    TULLE_CALL(tulle__trace(*X, &trace));
+    TULLE_CALL(tulle__iterations_multiply(it, *X, series, &next));
     tulle__iterations_record(it, *X, trace, mu);
     tulle_mat_free(*X);
     *X = next;
-out:
-    tulle_mat_free(series);
-    tulle_mat_free(y);
-    tulle_mat_free(square);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X)
@@ -290,32 +278,29 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
 
 tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
 {
-    tulle_status status = TULLE_OK;
-    tulle_mat *square = NULL, *result = NULL, *next = NULL;
+    TULLE__SCOPED_MAT tulle_mat *square = NULL, *result = NULL;
+    tulle_mat *next = NULL;
     const double one = 1;
     const tulle_mat *base = T;
     for (int bits = p; bits; bits >>= 1) {
         if (bits & 1) {
             if (result)
-                TULLE_TRY(tulle__iterations_multiply(it, result, base, &next));
+                TULLE_CALL(tulle__iterations_multiply(it, result, base, &next));
             else
-                TULLE_TRY(tulle__combination(1, &one, &base, 0, &next));
+                TULLE_CALL(tulle__combination(1, &one, &base, 0, &next));
             tulle_mat_free(result);
             result = next;
             next = NULL;
         }
         if (bits == 1) break;
-        TULLE_TRY(tulle__iterations_multiply(it, base, base, &next));
+        TULLE_CALL(tulle__iterations_multiply(it, base, base, &next));
         tulle_mat_free(square);
         base = square = next;
         next = NULL;
     }
     *C = result;
     result = NULL;
-out:
-    tulle_mat_free(result);
-    tulle_mat_free(square);
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -326,23 +311,23 @@ out:
  */
 static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat **X, tulle_mat **M, bool *last)
 {
-    tulle_status status;
     double trace = (double)(*M)->layout->m / c;
-    tulle_mat *defect = NULL, *T = NULL, *power = NULL, *next = NULL;
+    TULLE__SCOPED_MAT tulle_mat *defect = NULL, *T = NULL, *power = NULL;
+    tulle_mat *next = NULL;
     const tulle_mat *const m = *M;
     const double one = 1, down = -1.0 / p;
     const tulle__iterations_stall fast = {1, .5};
     tulle__iterations_step(it, m->comm);
-    TULLE_TRY(tulle__combination(1, &one, &m, -1, &defect));
-    TULLE_TRY(tulle__iterations_measure(it, defect, NULL));
-    TULLE_TRY(tulle__combination(1, &down, &m, 1 + 1.0 / p, &T));
+    TULLE_CALL(tulle__combination(1, &one, &m, -1, &defect));
+    TULLE_CALL(tulle__iterations_measure(it, defect, NULL));
+    TULLE_CALL(tulle__combination(1, &down, &m, 1 + 1.0 / p, &T));
     if (*X) {
-        TULLE_TRY(tulle__trace(*X, &trace));
-        TULLE_TRY(tulle__iterations_multiply(it, *X, T, &next));
+        TULLE_CALL(tulle__trace(*X, &trace));
+        TULLE_CALL(tulle__iterations_multiply(it, *X, T, &next));
     } else {
         const double scale = 1 / c;
         const tulle_mat *const t = T;
-        TULLE_TRY(tulle__combination(1, &scale, &t, 0, &next));
+        TULLE_CALL(tulle__combination(1, &scale, &t, 0, &next));
     }
     tulle__iterations_record(it, *X ? *X : next, trace, 0);
     tulle_mat_free(*X);
@@ -350,16 +335,12 @@ static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat 
     next = NULL;
     /* quadratic: the defect of X T is at most (p + 1) / 2 of its square */
     *last = tulle__iterations_ended(it, m, (p + 1) / 2.0 * it->bound * it->bound, &fast);
-    if (*last || tulle__iterations_diverge(it)) goto out;
-    TULLE_TRY(tulle__power_of(it, T, p, &power));
-    TULLE_TRY(tulle__iterations_multiply(it, power, *M, &next));
+    if (*last || tulle__iterations_diverge(it)) return TULLE_OK;
+    TULLE_CALL(tulle__power_of(it, T, p, &power));
+    TULLE_CALL(tulle__iterations_multiply(it, power, *M, &next));
     tulle_mat_free(*M);
     *M = next;
-out:
-    tulle_mat_free(power);
-    tulle_mat_free(T);
-    tulle_mat_free(defect);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X)

@@ -99,27 +99,24 @@ static tulle_status apply(
 
 static tulle_status make_step(struct purification *p, bool *quadratic)
 {
-    tulle_status status;
     double sum = 0;
-    tulle_mat *square = NULL, *rest = NULL, *next = NULL;
+    TULLE__SCOPED_MAT tulle_mat *square = NULL, *rest = NULL;
+    tulle_mat *next = NULL;
     const double minus[] = {1, -1};
     struct polynomial *step = &p->step[p->it->count];
     tulle__iterations_step(p->it, p->P->comm);
-    TULLE_TRY(tulle__iterations_multiply(p->it, p->P, p->P, &square));
+    TULLE_CALL(tulle__iterations_multiply(p->it, p->P, p->P, &square));
     const tulle_mat *const term[] = {square, p->P};
-    TULLE_TRY(tulle__combination(2, minus, term, 0, &rest));
-    TULLE_TRY(tulle__iterations_measure(p->it, rest, square));
-    TULLE_TRY(tulle__trace(p->P, &sum));
-    TULLE_TRY(choose(p, square, sum, step));
-    TULLE_TRY(apply(p, step, square, &next));
+    TULLE_CALL(tulle__combination(2, minus, term, 0, &rest));
+    TULLE_CALL(tulle__iterations_measure(p->it, rest, square));
+    TULLE_CALL(tulle__trace(p->P, &sum));
+    TULLE_CALL(choose(p, square, sum, step));
+    TULLE_CALL(apply(p, step, square, &next));
     tulle__iterations_record(p->it, p->P, sum, counts(p) ? level_between(p) : p->method->mu);
     *quadratic = step->kind >= CUBIC;
     tulle_mat_free(p->P);
     p->P = next;
-out:
-    tulle_mat_free(rest);
-    tulle_mat_free(square);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status purify(struct purification *p)

@@ -54,18 +54,13 @@ out:
 tulle_status tulle__verify_root(tulle__iterations *it, const tulle_mat *A, int p, const tulle_mat *X)
 {
     double norm = 0, row = 0;
-    tulle_mat *power = NULL, *product = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__power_of(it, X, p, &power));
-    TULLE_TRY(tulle__iterations_multiply(it, power, A, &product));
-    TULLE_TRY(tulle__add_to(&product, 1, 0, product, -1));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
-    status = judge(it, A, norm / sqrt((double)A->layout->m + (A->layout->m == 0)), fmin(norm, row), product);
-out:
-    tulle_mat_free(product);
-    tulle_mat_free(power);
-    return status;
+    TULLE__SCOPED_MAT tulle_mat *power = NULL, *product = NULL;
+    TULLE_CALL(tulle__power_of(it, X, p, &power));
+    TULLE_CALL(tulle__iterations_multiply(it, power, A, &product));
+    TULLE_CALL(tulle__add_to(&product, 1, 0, product, -1));
+    TULLE_CALL(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
+    TULLE_CALL(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
+    return judge(it, A, norm / sqrt((double)A->layout->m + (A->layout->m == 0)), fmin(norm, row), product);
 }
 
 /* y = A x. Agreed. */

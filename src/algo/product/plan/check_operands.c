@@ -29,12 +29,11 @@ tulle_status tulle_product_layout(
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
         TULLE__NULL(layout))
         return TULLE_ERR_ARG;
-    tulle_status status;
     int M, N, K;
     const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
     (void)cuts(A, op_a, 0, &K);
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
@@ -52,10 +51,7 @@ tulle_status tulle_product_layout(
         spec.row_blocks = tulle__block_cuts_view(block_cuts(A, op_a, 1));
         spec.col_blocks = tulle__block_cuts_view(block_cuts(B, op_b, 0));
     }
-    status = tulle_layout_new(&spec, INT32_MAX, layout);
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, INT32_MAX, layout);
 }
 
 int tulle__is_bulk(tulle_product_alg alg)

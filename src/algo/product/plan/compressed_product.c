@@ -116,12 +116,12 @@ out:
 /* Axes, matrices and the plan. */
 static tulle_status make(const tulle_product *plan, bool filled, tulle__compressed_product *p)
 {
-    tulle_status status = make_matrices(plan, filled, p);
-    if (status == TULLE_OK) status = tulle_product_new(p->mat[OF_A], p->mat[OF_B], p->C, &plan->options, &p->inner);
-    if (status == TULLE_OK) tulle__pe_disown(&p->inner->owned);
+    TULLE_CALL(make_matrices(plan, filled, p));
+    TULLE_CALL(tulle_product_new(p->mat[OF_A], p->mat[OF_B], p->C, &plan->options, &p->inner));
+    tulle__pe_disown(&p->inner->owned);
     p->of[OF_A] = tulle__structure_of(plan->A);
     p->of[OF_B] = tulle__structure_of(plan->B);
-    return status;
+    return TULLE_OK;
 }
 
 /* Makes the state anew, or leaves the plan's as it is. */
@@ -147,25 +147,28 @@ static tulle_status order(const tulle_mat *X)
     return tulle__mat_order(X->compressed ? X->compressed->inner : X);
 }
 
+static tulle_status renew_factors(const tulle_product *plan, tulle__compressed_product *p)
+{
+    for (int f = OF_A; f <= OF_B; f++) TULLE_CALL(map_factor(plan, f, true, p));
+    return TULLE_OK;
+}
+
 tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, tulle_product **inner)
 {
     tulle__compressed_product *p = plan->stages.compressed;
-    tulle_status status = order(plan->A);
-    if (status == TULLE_OK) status = order(plan->B);
-    if (status == TULLE_OK && beta != 0) status = order(plan->C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(order(plan->A));
+    TULLE_CALL(order(plan->B));
+    if (beta != 0) TULLE_CALL(order(plan->C));
     const bool is_ours = tulle__compressed_product_has_result(plan);
     if (p->of[OF_A] != tulle__structure_of(plan->A) || p->of[OF_B] != tulle__structure_of(plan->B) ||
-        (!is_ours && (beta != 0 || !p->next))) {
-        status = remake(plan, beta != 0);
-    } else {
-        for (int f = OF_A; f <= OF_B && status == TULLE_OK; f++) status = map_factor(plan, f, true, p);
-        status = tulle_comm_agree(plan->comm, status);
-    }
-    if (status == TULLE_OK && !plan->sparse && beta != 0)
-        status = tulle_comm_agree(plan->comm, tulle__dense_lines_gather(plan->C, &p->rows, NULL, p->dense));
-    if (status == TULLE_OK) *inner = p->inner;
-    return status;
+        (!is_ours && (beta != 0 || !p->next)))
+        TULLE_CALL(remake(plan, beta != 0));
+    else
+        TULLE_CALL(tulle_comm_agree(plan->comm, renew_factors(plan, p)));
+    if (!plan->sparse && beta != 0)
+        TULLE_CALL(tulle_comm_agree(plan->comm, tulle__dense_lines_gather(plan->C, &p->rows, NULL, p->dense)));
+    *inner = p->inner;
+    return TULLE_OK;
 }
 
 bool tulle__compressed_product_has_result(const tulle_product *plan)

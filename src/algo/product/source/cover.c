@@ -90,24 +90,21 @@ out:
 tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, double limit, int quick,
     tulle__cut **cut, tulle__cover_weight *weight)
 {
-    tulle_status status;
-    int64_t *weights = NULL, rows = 0;
-    tulle__vertex_cover cover = {.weight = 0};
+    TULLE__SCOPED int64_t *weights = NULL;
+    int64_t rows = 0;
+    TULLE__SCOPED_BY(tulle__vertex_cover_fini) tulle__vertex_cover cover = {.weight = 0};
     *cut = NULL;
     *weight = (tulle__cover_weight){.exact = 1};
     if (!A->m) return TULLE_OK; /* no entries */
-    TULLE_TRY(tulle__alloc((size_t)(A->m + A->n), sizeof *weights, "weights of rows", &weights));
+    TULLE_CALL(tulle__alloc((size_t)(A->m + A->n), sizeof *weights, "weights of rows", &weights));
     for (int64_t r = 0; r < A->m; r++) weights[r] = row_weight(A, terms, r);
     for (int64_t c = 0; c < A->n; c++) weights[A->m + c] = column_weight(terms, c);
     tulle__bipartite graph = {A->m, A->n, A->rowptr, A->colind, weights, weights + A->m};
-    TULLE_TRY(find_cover(&graph, limit, quick, &cover));
+    TULLE_CALL(find_cover(&graph, limit, quick, &cover));
     *weight = (tulle__cover_weight){cover.weight, cover.bound, cover.exact};
     for (int64_t r = 0; cover.left && r < A->m; r++) rows += cover.left[r];
-    if (rows && (double)cover.weight < limit) TULLE_TRY(divide(A, terms, cover.left, cut));
-out:
-    tulle__vertex_cover_fini(&cover);
-    tulle__free(weights);
-    return status;
+    if (rows && (double)cover.weight < limit) TULLE_CALL(divide(A, terms, cover.left, cut));
+    return TULLE_OK;
 }
 
 void tulle__cut_free(tulle__cut *cut)

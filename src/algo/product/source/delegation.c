@@ -146,17 +146,17 @@ size_t tulle__delegations_held(const tulle__delegations *e)
 
 tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const tulle_mat *A, tulle__fetch *fetch)
 {
-    tulle_status status;
     size_t size = tulle_type_size(A->type);
     tulle__tile_record record = A->directory[tulle__tile_index(A, delegation->i, delegation->k)];
     tulle__csr_offsets from = tulle__csr_offsets_of(tulle__tile_rows(A, delegation->i), record.nnz, A->type);
+    TULLE__SCOPED_BY(tulle__fetch_fini)
     tulle__fetch f = {.A = A, .i = delegation->i, .j = delegation->k, .group = -1, .record = record};
-    tulle__range *range = NULL;
+    TULLE__SCOPED tulle__range *range = NULL;
     size_t at = 0;
     if (delegation->nruns > INT_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)delegation->nruns);
-    TULLE_TRY(tulle__fetch_buffer((size_t)delegation->nnz * size, NULL, false, &f));
-    TULLE_TRY(tulle__alloc((size_t)delegation->nruns, sizeof *range, "a vector get", &range));
+    TULLE_CALL(tulle__fetch_buffer((size_t)delegation->nnz * size, NULL, false, &f));
+    TULLE_CALL(tulle__alloc((size_t)delegation->nruns, sizeof *range, "a vector get", &range));
     for (int64_t n = 0; n < delegation->nruns; n++) {
         size_t bytes = (size_t)delegation->run[2 * n + 1] * size;
         range[n] = (tulle__range){from.val + (uint64_t)delegation->run[2 * n] * size, (char *)f.block + at, bytes};
@@ -166,10 +166,7 @@ tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const 
     f.count = tulle__getv(A->comm, f.group, &record.place, (int)delegation->nruns, range).count;
     *fetch = f;
     f = (tulle__fetch){.group = -1};
-out:
-    tulle__free(range);
-    tulle__fetch_fini(&f);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__delegation_await(const tulle__delegation *delegation, tulle__fetch *fetch, tulle__csr *A)

@@ -311,14 +311,13 @@ static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__
     if (!is_remote(&t)) return tulle__source_start(source->below, w, fetch);
     const tulle_gidx inner = tulle__tile_block_rows(s->operands->B, w->k);
     const size_t size = tulle_type_size(t.X->type);
-    double *bounds = NULL;
-    char *needed = NULL;
+    TULLE__SCOPED double *bounds = NULL;
+    TULLE__SCOPED char *needed = NULL;
     int64_t values;
-    tulle_status status = TULLE_OK;
-    if (s->jobs == TULLE__NORMS_FOR_CLAIMS) TULLE_TRY(fetch_heads(s, w));
+    if (s->jobs == TULLE__NORMS_FOR_CLAIMS) TULLE_CALL(fetch_heads(s, w));
     const tulle_tile head = head_of(s, &t);
-    TULLE_TRY(tulle__alloc((size_t)inner, sizeof *bounds, "norms of rows", &bounds));
-    TULLE_TRY(tulle__alloc_zero((size_t)head.blocks, 1, "blocks that are needed", &needed));
+    TULLE_CALL(tulle__alloc((size_t)inner, sizeof *bounds, "norms of rows", &bounds));
+    TULLE_CALL(tulle__alloc_zero((size_t)head.blocks, 1, "blocks that are needed", &needed));
     if (s->jobs == TULLE__NORMS_FOR_CACHE)
         mark_for_all(s, w, bounds, needed);
     else
@@ -329,16 +328,12 @@ static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__
     if (runs >= INT_MAX || cost(s, owner, (double)values * (double)size, (double)runs) >
                                cost(s, owner, (double)head.nnz * (double)size, 1)) {
         memset(needed, 1, (size_t)head.blocks);
-        TULLE_TRY(start_needed(s, &t, &head, needed, 1, head.nnz, fetch));
-        goto out;
+        return start_needed(s, &t, &head, needed, 1, head.nnz, fetch);
     }
-    TULLE_TRY(start_needed(s, &t, &head, needed, runs, values, fetch));
+    TULLE_CALL(start_needed(s, &t, &head, needed, runs, values, fetch));
     for (int64_t e = 0; e < head.blocks; e++) s->unfetched.blocks += !needed[e];
     s->unfetched.bytes += (head.nnz - values) * (int64_t)size;
-out:
-    tulle__free(bounds);
-    tulle__free(needed);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status await(tulle__source *source, const tulle__wanted *w, tulle__fetch *fetch, tulle_tile *tile)

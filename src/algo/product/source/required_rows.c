@@ -79,18 +79,17 @@ static double subset_cost(const struct pair *p, const tulle__subset *e)
 static tulle_status delegate_rows(const struct pair *p, const int64_t *rowptr, const tulle__subset *all,
     struct want *want, tulle__cover_weight *weight)
 {
-    tulle_status status;
     const tulle_mat *B = p->operands->B;
-    tulle__row_set rows = {0};
+    TULLE__SCOPED_BY(tulle__row_set_fini) tulle__row_set rows = {0};
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
     double limit = (double)tulle__subset_bytes(all) - p->costs->record;
     double by_rows = cost(p, (double)tulle__subset_bytes(all), 0, 1);
     if (by_time) limit = CLEARLY * by_rows - cost(p, p->costs->record, 0, DELEGATION_MESSAGES);
-    TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
-    if (!want->cut) goto out;
-    TULLE_TRY(tulle__row_set_named_by(&want->cut->rest, &rows));
-    TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->subset));
+    TULLE_CALL(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
+    if (!want->cut) return TULLE_OK;
+    TULLE_CALL(tulle__row_set_named_by(&want->cut->rest, &rows));
+    TULLE_CALL(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->subset));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
     tulle__delegated_cost delegated = {.rows = by_rows,
         .rest = subset_cost(p, want->subset),
@@ -104,9 +103,7 @@ static tulle_status delegate_rows(const struct pair *p, const int64_t *rowptr, c
         drop(want);
     else if (p->balance)
         tulle__delegation_balance_delegate(p->balance, p->there, &delegated);
-out:
-    tulle__row_set_fini(&rows);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status decide(
@@ -143,12 +140,11 @@ out:
 /* Finds rows that own tile (i, k) of A needs of row k of tiles of B. */
 static tulle_status look_at(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
-    tulle_status status = TULLE_OK;
     const tulle__operands *o = p.operands;
-    tulle__row_set rows = {0};
+    TULLE__SCOPED_BY(tulle__row_set_fini) tulle__row_set rows = {0};
     tulle__csr A;
     tulle_tile tile;
-    int64_t *rowptr = NULL;
+    TULLE__SCOPED int64_t *rowptr = NULL;
     for (p.j = 0; p.j < o->N; p.j++) {
         if (!tulle__operands_meet(o, p.i, p.k, p.j) || policy->worker(o, p.i, p.k, p.j) != p.here) continue;
         if (p.balance) tulle__delegation_balance_work(p.balance, tulle__operands_work(o, p.i, p.k, p.j));
@@ -160,25 +156,22 @@ static tulle_status look_at(tulle__required *required, const tulle__policy *poli
             continue;
         }
         if (!rows.range) {
-            TULLE_TRY(tulle_mat_tile(o->A, p.i, p.k, &tile));
+            TULLE_CALL(tulle_mat_tile(o->A, p.i, p.k, &tile));
             A = tulle__tile_csr(&tile);
-            TULLE_TRY(tulle__row_set_named_by_tile(&tile, &rows));
+            TULLE_CALL(tulle__row_set_named_by_tile(&tile, &rows));
             p.A = &A;
             p.rows = &rows;
         }
-        if (o->B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(o->B, p.k, p.j, &rowptr));
+        if (o->B->kind == TULLE_CSR) TULLE_CALL(tulle__rowptr_read(o->B, p.k, p.j, &rowptr));
         struct want *want = find(required, p.i, p.k, p.j);
         p.there = tulle__layout_owner(o->B->layout, p.k, p.j);
         p.may_give = required->delegations && tulle__tile_is_mine(o->C, p.i, p.j);
-        TULLE_TRY(decide(&p, rowptr, want, &required->figures));
-        if (want->cut) TULLE_TRY(tulle__delegations_add(required->delegations, p.there, p.i, p.j, p.k, &A, want->cut));
+        TULLE_CALL(decide(&p, rowptr, want, &required->figures));
+        if (want->cut) TULLE_CALL(tulle__delegations_add(required->delegations, p.there, p.i, p.j, p.k, &A, want->cut));
         tulle__free(rowptr);
         rowptr = NULL;
     }
-out:
-    tulle__free(rowptr);
-    tulle__row_set_fini(&rows);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status look_at_all(tulle__required *required, const tulle__policy *policy, struct pair p)
@@ -208,24 +201,21 @@ static tulle_status require_all(tulle__required *required, const tulle__policy *
 /* If time matters, all PEs delegate or none does. */
 static tulle_status give(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
-    tulle_status status;
     int pays = 1;
-    tulle__delegation_balance balance = {.before = NULL};
-    TULLE_TRY(tulle__delegations_new(required->comm, &required->delegations));
+    TULLE__SCOPED_BY(tulle__delegation_balance_fini) tulle__delegation_balance balance = {.before = NULL};
+    TULLE_CALL(tulle__delegations_new(required->comm, &required->delegations));
     if (p.transfers == TULLE_TRANSFERS_AUTO) {
-        TULLE_TRY(tulle__delegation_balance_init(required->comm, p.costs, &balance));
+        TULLE_CALL(tulle__delegation_balance_init(required->comm, p.costs, &balance));
         p.balance = &balance;
     }
-    TULLE_TRY(look_at_all(required, policy, p));
+    TULLE_CALL(look_at_all(required, policy, p));
     required->give = required->figures.covers > 0;
-    TULLE_TRY(tulle_comm_reduce_int(required->comm, TULLE_MAX, 1, &required->give));
-    if (required->give && p.balance) TULLE_TRY(tulle__delegation_balance_pays(&balance, &pays));
+    TULLE_CALL(tulle_comm_reduce_int(required->comm, TULLE_MAX, 1, &required->give));
+    if (required->give && p.balance) TULLE_CALL(tulle__delegation_balance_pays(&balance, &pays));
     required->give &= pays;
-    if (!pays) TULLE_TRY(require_all(required, policy, p));
-    if (required->give) TULLE_TRY(tulle__delegations_exchange(required->delegations));
-out:
-    tulle__delegation_balance_fini(&balance);
-    return status;
+    if (!pays) TULLE_CALL(require_all(required, policy, p));
+    if (required->give) TULLE_CALL(tulle__delegations_exchange(required->delegations));
+    return TULLE_OK;
 }
 
 /*

@@ -133,31 +133,24 @@ out:
 /* beta C, then the parts in the order of layers. */
 static tulle_status sum_dense(tulle_product *plan, tulle__work_account *work)
 {
-    tulle_status status;
     const tulle__slices *s = tulle__slices_of(plan);
     const tulle_mat *P = s->C, *R = s->partial;
-    TULLE_TRY(scale_own(plan, work));
+    TULLE_CALL(scale_own(plan, work));
     for (int p = 0; p < P->layout->mt; p++)
         for (int q = 0; q < P->layout->nt; q++) {
             struct part part;
             tulle_own_tile C;
             tulle_tile tile;
-            tulle__fetch fetch = {.group = -1};
+            TULLE__SCOPED_BY(tulle__fetch_fini) tulle__fetch fetch = {.group = -1};
             if (!find_part(plan, p, q, &part)) continue;
-            TULLE_TRY(tulle_mat_own_tile(plan->C, part.i, part.j, &C));
-            status = tulle__fetch_init(R && !tulle__tile_is_mine(P, p, q) ? R : P, p, q, &fetch);
-            if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-            if (status == TULLE_OK) {
-                tulle__kernel_begin(plan->comm);
-                add_part(plan, &C, &tile, &part);
-                tulle__work_add(work, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
-                tulle__work_end(work);
-            }
-            tulle__fetch_fini(&fetch);
-            if (status != TULLE_OK) goto out;
+            TULLE_CALL(tulle_mat_own_tile(plan->C, part.i, part.j, &C));
+            TULLE_CALL(tulle__fetch_read(R && !tulle__tile_is_mine(P, p, q) ? R : P, p, q, &fetch, &tile));
+            tulle__kernel_begin(plan->comm);
+            add_part(plan, &C, &tile, &part);
+            tulle__work_add(work, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
+            tulle__work_end(work);
         }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- sparse ---- */

@@ -68,19 +68,16 @@ static tulle_status find_grid(const tulle__operands *o, struct grid *g)
 /* Cuts an index further if it has fewer parts than there are PEs for it. */
 static tulle_status cut_further(struct grid *g, int index, int least)
 {
-    tulle_status status;
-    tulle_gidx *even = NULL, *old = g->cut[index], n = old[g->parts[index]];
+    TULLE__SCOPED tulle_gidx *even = NULL, *old = NULL;
+    const tulle_gidx n = g->cut[index][g->parts[index]];
     int parts = n < least ? (int)n : least;
     if (g->parts[index] >= parts) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)parts + 1, sizeof *even, "cuts", &even));
+    TULLE_CALL(tulle__alloc((size_t)parts + 1, sizeof *even, "cuts", &even));
     tulle_cuts_even(n, parts, even);
     if (g->blocks[index].cut) tulle__block_cuts_move(g->blocks[index], even, parts);
+    old = g->cut[index];
     g->cut[index] = NULL;
-    status = join(old, g->parts[index], even, parts, &g->parts[index], &g->cut[index]);
-    tulle__free(old);
-out:
-    tulle__free(even);
-    return status;
+    return join(old, g->parts[index], even, parts, &g->parts[index], &g->cut[index]);
 }
 
 /* ---- parts of tiles ---- */
@@ -117,18 +114,15 @@ static tulle_kind kind_of_parts(const tulle_mat *X)
 /* X in parts, of a sparse X without entries yet; NULL if X has the cuts of the grid. */
 static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
 {
-    tulle_status status = TULLE_OK;
-    tulle_layout *layout = NULL;
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
     if (tulle__layout_same_cuts(X->layout->row_cut, X->layout->mt, g->cut[rows], g->parts[rows]) &&
         tulle__layout_same_cuts(X->layout->col_cut, X->layout->nt, g->cut[cols], g->parts[cols]))
         return TULLE_OK;
-    TULLE_TRY(part_layout(X, g, rows, cols, &layout));
-    TULLE_TRY(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
-                                     : tulle__mat_make(X->comm, layout, kind_of_parts(X), X->type, X->order, parts));
+    TULLE_CALL(part_layout(X, g, rows, cols, &layout));
+    TULLE_CALL(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
+                                      : tulle__mat_make(X->comm, layout, kind_of_parts(X), X->type, X->order, parts));
     tulle__pe_disown(&(*parts)->owned); /* it is the plan's, also where the team frees both */
-out:
-    tulle_layout_free(layout);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- parts dealt to layers ---- */
@@ -298,27 +292,35 @@ static tulle_status fill(tulle__slices *s)
     return TULLE_OK;
 }
 
+static void grid_fini(struct grid *g)
+{
+    for (int d = 0; d < 3; d++) tulle__free(g->cut[d]);
+}
+
+static tulle_status make_matrices(tulle__slices *s, struct grid *g, int layers)
+{
+    const tulle_product *plan = s->stage.plan;
+    const tulle__operands *o = &plan->operands;
+    TULLE_CALL(find_grid(o, g));
+    if (layers > 1) {
+        TULLE_CALL(make_layers(s, g, layers));
+    } else {
+        TULLE_CALL(make_parts(o->A, g, ROWS, INNER, &s->A));
+        TULLE_CALL(make_parts(o->B, g, INNER, COLUMNS, &s->B));
+        TULLE_CALL(make_parts(o->C, g, ROWS, COLUMNS, &s->C));
+    }
+    if (layers <= 1 && !tulle__slices_any(s)) return TULLE_OK;
+    return tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
+}
+
 /* Parts of what the plan sees now, dealt to so many layers (layer.c; 1: to none). */
 static tulle_status make(tulle__slices *s, int layers)
 {
-    tulle_status status;
     tulle_product *plan = s->stage.plan;
-    const tulle__operands *o = &plan->operands;
-    struct grid g = {.parts = {0}};
-    s->of[0] = o->A;
-    s->of[1] = o->B;
-    status = find_grid(o, &g);
-    if (layers > 1) {
-        if (status == TULLE_OK) status = make_layers(s, &g, layers);
-    } else {
-        if (status == TULLE_OK) status = make_parts(o->A, &g, ROWS, INNER, &s->A);
-        if (status == TULLE_OK) status = make_parts(o->B, &g, INNER, COLUMNS, &s->B);
-        if (status == TULLE_OK) status = make_parts(o->C, &g, ROWS, COLUMNS, &s->C);
-    }
-    for (int d = 0; d < 3; d++) tulle__free(g.cut[d]);
-    if (status == TULLE_OK && (layers > 1 || tulle__slices_any(s)))
-        status = tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
-    TULLE_CALL(tulle_comm_agree(plan->comm, status));
+    TULLE__SCOPED_BY(grid_fini) struct grid g = {.parts = {0}};
+    s->of[0] = plan->operands.A;
+    s->of[1] = plan->operands.B;
+    TULLE_CALL(tulle_comm_agree(plan->comm, make_matrices(s, &g, layers)));
     if (layers > 1) TULLE_CALL(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
     s->of_A = s->of_B = UINT64_MAX; /* of none yet */
     return fill(s);
@@ -334,12 +336,12 @@ static int owner_of_part(const tulle_layout *parts, const tulle_layout *l, int r
 /* Local. */
 static tulle_status place_received(tulle__slices *s)
 {
-    tulle_status status;
     const tulle_product *plan = s->stage.plan;
     const tulle_layout *parts = s->C->layout;
-    tulle_layout *layout = NULL;
-    int *owner = NULL, rows = parts->mt / s->layers.layers;
-    TULLE_TRY(tulle__alloc((size_t)parts->mt * (size_t)parts->nt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED_LAYOUT tulle_layout *layout = NULL;
+    TULLE__SCOPED int *owner = NULL;
+    int rows = parts->mt / s->layers.layers;
+    TULLE_CALL(tulle__alloc((size_t)parts->mt * (size_t)parts->nt, sizeof *owner, "owners", &owner));
     for (int64_t t = 0; t < (int64_t)parts->mt * parts->nt; t++)
         owner[t] = owner_of_part(parts, plan->C->layout, rows, (int)(t / parts->nt), (int)(t % parts->nt));
     tulle_layout_spec spec = {.m = parts->m,
@@ -349,17 +351,14 @@ static tulle_status place_received(tulle__slices *s)
         .row_cut = parts->row_cut,
         .col_cut = parts->col_cut,
         .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, plan->comm->size, &layout));
-    TULLE_TRY(tulle__mat_make_empty(plan->comm, layout, TULLE_DENSE, s->C->type, s->C->order, &s->partial));
+    TULLE_CALL(tulle_layout_new(&spec, plan->comm->size, &layout));
+    TULLE_CALL(tulle__mat_make_empty(plan->comm, layout, TULLE_DENSE, s->C->type, s->C->order, &s->partial));
     tulle__pe_disown(&s->partial->owned);
     for (int p = 0; p < parts->mt; p++)
         for (int q = 0; q < parts->nt; q++)
             if (tulle__tile_is_mine(s->partial, p, q) && !tulle__tile_is_mine(s->C, p, q))
-                TULLE_TRY(tulle__mat_place_dense(s->partial, p, q));
-out:
-    tulle_layout_free(layout);
-    tulle__free(owner);
-    return status;
+                TULLE_CALL(tulle__mat_place_dense(s->partial, p, q));
+    return TULLE_OK;
 }
 
 /* Room for the dense results of other PEs' layers, where these are not read in place. */
