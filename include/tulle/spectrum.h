@@ -96,6 +96,11 @@ typedef struct tulle_spectrum_report {
     double seconds;                         /* the slowest PE; the following are parts of it */
     tulle_imbalance product, dots, vectors; /* A; inner products, with waits for other PEs; other work on vectors */
     int degree;                             /* of the filter; 0: there was none */
+    /*
+     * A bound of the chance that random directions had too little of a better pair to show it: at most 1e-4, unless
+     * the look for it ended at max_passes, or after as many passes as came before it; 1: there was none
+     */
+    double missed;
 } tulle_spectrum_report;
 
 typedef struct tulle_spectrum tulle_spectrum;

@@ -8,7 +8,7 @@
 #include "algo/krylov/krylov.h"
 #include "algo/spectrum/basis.h"
 #include "algo/spectrum/chebyshev.h"
-#include "algo/spectrum/pencil.h"
+#include "algo/spectrum/pencil/pencil.h"
 
 struct tulle_spectrum {
     tulle__owned owned;
@@ -36,7 +36,8 @@ struct tulle_spectrum {
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
     double norm;                       /* the largest |theta| or |h| so far */
     double noise; /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */
-    double worst; /* the largest residual over its limit */
+    double worst;  /* the largest residual over its limit */
+    double missed; /* the chance that there is a better pair; 1: unknown */
     int converged;
     void (*last_pass)(void *arg, int at); /* called before a last pass of columns from `at` on; NULL: none */
     void *last_arg;
