@@ -118,10 +118,11 @@ TULLE_API tulle_status tulle_spectrum_new(
  * H x = theta x. Both are the caller's and must outlive it. Vectors are S-orthonormal: X^T S X = I. With
  * options.nearest a pass applies (H - sigma S)^-1, else, with S, a product with H between two solves with S's
  * triangular factors: both by direct factors (tulle/direct.h: f64, on PE 0), whose memory tulle_spectrum_memory does
- * not count. Where H - sigma S is singular or nearly so, sigma moves by some roundings of the norm of H over that of S.
+ * not count. Where H - sigma S is singular or nearly so, sigma moves by some roundings of the norm of H over that of S,
+ * and |sigma|. A sigma far beyond all values is nearest to those of an end: they are found as for that end.
  *
  * residual is ||H x - theta S x||. A pair has converged if it is at most
- * max(tolerance |theta|, 100 epsilon N) ||S x||, N the norm of H over that of S, and |sigma|; report.norm is N.
+ * max(tolerance |theta|, 100 epsilon N) ||S x||, N the norm of H's rows over that of S's; report.norm is N.
  * TULLE_ERR_ARG where one is not symmetric, or S not positive definite; TULLE_ERR_UNSUPPORTED without a module for
  * direct factors.
  */

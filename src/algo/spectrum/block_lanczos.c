@@ -18,7 +18,8 @@
 #include "algo/spectrum/small_eigen.h"
 #include "base/error.h"
 
-enum { ROTATIONS = 8 }; /* between two corrections */
+/* Rotations between two corrections; restarts without progress before each other one keeps a Ritz vector more. */
+enum { ROTATIONS = 8, PATIENCE = 8 };
 
 double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size)
 {
@@ -50,7 +51,10 @@ double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
     if (s->filter.on) return tulle__chebyshev_limit(s, theta);
     if (s->pencil && s->pencil->nearest) return limit_of_inverse(s, theta);
     const double rounding = rounding_of(s);
-    return fmax(s->options.tolerance * fabs(theta) * (s->pencil ? s->pencil->strictness : 1), 100 * rounding);
+    if (!s->pencil) return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
+    /* r of C may be as long as r / strictness of H and S, whose rounding is beside another norm than C's */
+    const double truly = tulle__spectrum_true_limit(s, theta, 1) * s->pencil->strictness;
+    return fmax(fmin(truly, fmax(s->options.tolerance * fabs(theta), 100 * rounding)), 10 * rounding);
 }
 
 /* ---- the projected matrix ---- */
@@ -263,7 +267,7 @@ tulle_status tulle__lanczos_restart(tulle_spectrum *s, int keep)
 int tulle__lanczos_kept(const tulle_spectrum *s)
 {
     const int wanted = s->locked ? 0 : s->options.count, most = s->most - s->locked - 2 * s->options.block;
-    int keep = wanted + (s->solved - wanted) / 2;
+    int keep = wanted + (s->solved - wanted) / 2 + (wanted && s->stuck > PATIENCE ? s->stuck - PATIENCE : 0);
     if (keep > most) keep = most;
     if (keep < wanted) keep = wanted;
     return keep < s->solved ? keep : s->solved;
@@ -325,6 +329,16 @@ static tulle_status finish(tulle_spectrum *s)
     return status;
 }
 
+/*
+ * Counts restarts that bring no progress: a part of a cluster that a restart drops, and a few steps bring back, may be
+ * what the others wait for. Those that keep all there is room for begin again with half.
+ */
+static void note_progress(tulle_spectrum *s)
+{
+    s->stuck = s->worst < .9 * s->least || s->stuck > PATIENCE + s->most ? 0 : s->stuck + 1;
+    s->least = fmin(s->least, s->worst);
+}
+
 /* Room for Q, *next columns of it in `out`, which becomes the last block, or for random directions where there is none.
  * Collective, agreed.
  */
@@ -332,7 +346,10 @@ static tulle_status advance(tulle_spectrum *s, int next, int *width)
 {
     const tulle_gidx left = s->A->n - s->basis.columns;
     const int more = next ? next : left < s->options.block ? (int)left : s->options.block;
-    if (s->basis.columns + more > s->most) TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
+    if (s->basis.columns + more > s->most) {
+        note_progress(s);
+        TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
+    }
     if (!next) return tulle__lanczos_begin(s, width);
     tulle__lanczos_append(s, next);
     *width = next;
@@ -346,12 +363,15 @@ static tulle_status go_on(tulle_spectrum *s, int width)
     for (bool done = false; !done;) {
         TULLE_CALL(fill(s, width, INT64_MAX, &next));
         const bool whole = s->basis.columns == s->A->n;
-        bool found = true;
+        bool over = whole, found = false;
         s->missed = !whole;
-        if (!whole && !s->options.passes && all_converged(s)) TULLE_CALL(tulle__lanczos_probe(s, &found, &next));
-        done = whole || !found || s->passes >= s->allowed || tulle__chebyshev_misses(s);
-        /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
-        if (!done) TULLE_CALL(advance(s, next, &width));
+        if (!whole && !s->options.passes && all_converged(s)) {
+            TULLE_CALL(tulle__lanczos_probe(s, next, &found, &width));
+            over = !found;
+        }
+        done = over || s->passes >= s->allowed || tulle__chebyshev_misses(s);
+        /* either the basis is full, or it is invariant: T is decomposed */
+        if (!done && !found) TULLE_CALL(advance(s, next, &width));
     }
     return finish(s);
 }
@@ -368,6 +388,8 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
 void tulle__spectrum_clear(tulle_spectrum *s)
 {
     s->norm = s->worst = 0;
+    s->least = INFINITY;
+    s->stuck = 0;
     s->basis.columns = s->solved = s->converged = s->locked = 0;
     s->restarts = 0;
     memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);

@@ -33,10 +33,10 @@ double tulle__lanczos_residual(const tulle_spectrum *s, int i, int coupled);
 void tulle__lanczos_watch(const tulle_spectrum *s);
 
 /*
- * Looks for pairs that were missed when the wanted ones have converged, *next columns of Q in `out`. *found: the method
- * goes on from V, the wanted vectors, and a block of *next columns in `out`; else these vectors are locked. s->missed:
- * the chance that there is a better pair. Collective, agreed.
+ * Looks for pairs that were missed when the wanted ones have converged, `coupled` columns of Q in `out`. *found: the
+ * method goes on from V, the wanted vectors and a last block, *width columns, which has the better ones; else the
+ * wanted vectors are locked. s->missed: the chance that there is a better pair. Collective, agreed.
  */
-tulle_status tulle__lanczos_probe(tulle_spectrum *s, bool *found, int *next);
+tulle_status tulle__lanczos_probe(tulle_spectrum *s, int coupled, bool *found, int *width);
 
 #endif

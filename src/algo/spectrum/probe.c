@@ -34,10 +34,11 @@ struct probe {
     int ends;           /* where a better value may lie */
     double value[ENDS]; /* the worst one that is better */
     double doubt;       /* of x^T v, by what is locked beside the wanted vectors */
-    double *path[ENDS]; /* [block x block], row-major: G of V_1, in terms of the block of V at `from`; NULL: that is it */
-    double *next;       /* [block x block] */
-    int from, width;    /* that block: without what is locked, and its columns */
-    int first;          /* columns of V_1 */
+    double
+        *path[ENDS]; /* [block x block], row-major: G of V_1, in terms of the block of V at `from`; NULL: that is it */
+    double *next;    /* [block x block] */
+    int from, width; /* that block: without what is locked, and its columns */
+    int first;       /* columns of V_1 */
 };
 
 /* ---- better values ---- */
@@ -116,7 +117,8 @@ static double chance(const struct probe *p, int coupled)
         carry(p, end, coupled, p->next);
         for (int c = 0; c < p->first; c++) {
             double square = 0;
-            for (int r = 0; r < coupled; r++) square += p->next[r * s->options.block + c] * p->next[r * s->options.block + c];
+            for (int r = 0; r < coupled; r++)
+                square += p->next[r * s->options.block + c] * p->next[r * s->options.block + c];
             all *= fmin(1, sqrt((double)s->A->n) * (sqrt(square) + p->doubt));
         }
         most = fmax(most, all);
@@ -130,7 +132,8 @@ static double chance(const struct probe *p, int coupled)
 static int choose_others(struct probe *p, int coupled)
 {
     const tulle_spectrum *s = p->s;
-    const int count = s->options.count, room = (s->most - count) / 2 - 2 * s->options.block, kept = tulle__lanczos_kept(s) - count, most = kept < room ? kept : room;
+    const int count = s->options.count, room = (s->most - count) / 2 - 2 * s->options.block,
+              kept = tulle__lanczos_kept(s) - count, most = kept < room ? kept : room;
     const double allowed = .1 * pow(enough, 1. / s->options.block) / sqrt((double)s->A->n);
     int others = 0;
     for (; others < most; others++) {
@@ -149,9 +152,10 @@ static tulle_status begin(struct probe *p, int coupled, int *width)
 {
     tulle_spectrum *s = p->s;
     const size_t block = (size_t)s->options.block;
-    p->ends = s->options.end == TULLE_SPECTRUM_MAGNITUDE || (s->options.end == TULLE_SPECTRUM_BOTH && s->options.count > 1)
-                  ? ENDS
-                  : 1;
+    p->ends =
+        s->options.end == TULLE_SPECTRUM_MAGNITUDE || (s->options.end == TULLE_SPECTRUM_BOTH && s->options.count > 1)
+            ? ENDS
+            : 1;
     for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
     for (int end = 0; end < p->ends; end++) p->value[end] = better_than(s, end);
     TULLE_CALL(tulle_comm_agree(s->comm, tulle__alloc(block * block, sizeof *p->next, "a probe", &p->next)));
@@ -181,50 +185,55 @@ static tulle_status restart(struct probe *p, int coupled)
     return tulle__lanczos_restart(s, keep);
 }
 
-/* V = the wanted vectors, and the best of the probe become the next block, *next columns in `out`. Agreed. */
-static tulle_status leave(struct probe *p, int *next)
+/* V = the wanted vectors and the best of the probe, *width of them, which become the last block. Agreed. */
+static tulle_status leave(struct probe *p, int *width)
 {
     tulle_spectrum *s = p->s;
     const int count = s->options.count, ld = s->basis.capacity, locked = s->locked;
-    *next = s->solved < s->options.block ? s->solved : s->options.block;
-    const tulle__block_of_columns best = {s->out.val, s->options.block, *next};
-    TULLE_CALL(tulle__lanczos_restart(s, *next));
-    tulle__basis_extract(&s->basis, locked, *next, &best);
+    *width = s->solved < s->options.block ? s->solved : s->options.block;
+    const tulle__block_of_columns best = {s->out.val, s->options.block, *width};
+    for (int i = 0; i < *width; i++) p->next[i] = s->theta[s->order[i]];
+    TULLE_CALL(tulle__lanczos_restart(s, *width));
+    tulle__basis_extract(&s->basis, locked, *width, &best);
     s->basis.columns = count;
+    tulle__lanczos_append(s, *width);
     memset(s->T, 0, (size_t)ld * (size_t)ld * sizeof *s->T);
-    for (int i = 0; i < count; i++) s->T[(int64_t)i * ld + i] = s->wanted[i];
-    s->locked = s->tied = s->width = 0;
+    for (int i = 0; i < count + *width; i++) s->T[(int64_t)i * ld + i] = i < count ? s->wanted[i] : p->next[i - count];
+    s->locked = s->tied = s->width = s->stuck = 0;
+    s->least = INFINITY;
+    TULLE_CALL(tulle__lanczos_project(s, 0)); /* should passes end here */
+    s->converged = 0;
     return TULLE_OK;
 }
 
-static tulle_status run(struct probe *p, bool *found, int *next)
+static tulle_status run(struct probe *p, int coupled, bool *found, int *width)
 {
     tulle_spectrum *s = p->s;
-    int width = 0;
     const int least = (DIRECTIONS / s->options.block + SOME) * (s->filter.on ? s->filter.degree : 1);
     const int64_t begun = s->passes, steps = begun > least ? begun : least;
-    *found = false;
-    TULLE_CALL(begin(p, *next, &width));
-    s->missed = width > 0;
-    while (!*found && s->missed >= enough && s->passes - begun < steps && s->passes < s->allowed) {
-        TULLE_CALL(tulle__lanczos_expand(s, width, next));
-        TULLE_CALL(tulle__lanczos_project(s, *next));
+    int next = 0;
+    TULLE_CALL(begin(p, coupled, width));
+    s->missed = *width > 0;
+    while (s->missed >= enough && s->passes - begun < steps && s->passes < s->allowed) {
+        TULLE_CALL(tulle__lanczos_expand(s, *width, &next));
+        TULLE_CALL(tulle__lanczos_project(s, next));
         tulle__lanczos_watch(s);
         *found = has_better(p);
-        s->missed = chance(p, *next);
-        if (*next == 0 || *found) break;
-        if (s->basis.columns + *next > s->most) TULLE_CALL(restart(p, *next));
-        tulle__lanczos_append(s, *next);
-        width = *next;
+        s->missed = *found ? 1 : chance(p, next);
+        if (next == 0 || *found) break;
+        if (s->basis.columns + next > s->most) TULLE_CALL(restart(p, next));
+        tulle__lanczos_append(s, next);
+        *width = next;
     }
     s->probes += s->passes - begun;
-    return *found ? leave(p, next) : TULLE_OK;
+    return *found ? leave(p, width) : TULLE_OK;
 }
 
-tulle_status tulle__lanczos_probe(tulle_spectrum *s, bool *found, int *next)
+tulle_status tulle__lanczos_probe(tulle_spectrum *s, int coupled, bool *found, int *width)
 {
     struct probe p = {.s = s};
-    const tulle_status status = run(&p, found, next);
+    *found = false;
+    const tulle_status status = run(&p, coupled, found, width);
     for (int end = 0; end < ENDS; end++) tulle__free(p.path[end]);
     tulle__free(p.next);
     if (!*found) s->locked = s->options.count;

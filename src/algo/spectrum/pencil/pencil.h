@@ -25,12 +25,12 @@ struct tulle_spectrum;
 typedef struct tulle__pencil {
     tulle_comm *comm;
     const tulle_mat *given_H, *given_S; /* the caller's */
-    bool nearest;           /* by an inverse */
-    tulle_spectrum_end end; /* of C, at which the wanted values are */
-    double sigma, shift;    /* what is asked for; s, as used */
-    double scale;           /* the norm of H over that of S: a residual's rounding is beside this */
-    double least;           /* the smallest diagonal of G; 1 without S */
-    double strictness;      /* S: a bound of its smallest over its largest diagonal of G */
+    bool nearest;                       /* by an inverse */
+    tulle_spectrum_end end;             /* of C, at which the wanted values are */
+    double sigma, shift;                /* what is asked for; s, as used */
+    double scale;                       /* the norm of H over that of S: a residual's rounding is beside this */
+    double least;                       /* the smallest diagonal of G; 1 without S */
+    double strictness;                  /* S: a bound of its smallest over its largest diagonal of G */
     tulle_layout *square;
     tulle_mat *S, *G, *Gt; /* in the layout of vectors; NULL: S is I */
     tulle_direct *of_K, *of_S;
