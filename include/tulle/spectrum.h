@@ -159,7 +159,7 @@ TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options,
 /*
  * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
  * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
- * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
+ * 0.6 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
  * whatever the matrix: for more than n / 4 pairs, and a basis of less than four blocks.
  */
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);

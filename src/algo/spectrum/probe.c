@@ -65,21 +65,30 @@ static double better_than(const tulle_spectrum *s, int end)
     }
 }
 
-/* True if a value of T is better than the wanted ones are. */
-static bool has_better(const struct probe *p)
+/* True if a value is better than the wanted ones are. */
+static bool is_better(const struct probe *p, double theta)
 {
-    const tulle_spectrum *s = p->s;
-    const double low = s->theta[0], high = s->theta[s->solved - 1];
-    switch (s->options.end) {
-    case TULLE_SPECTRUM_MAGNITUDE:
-        return high > p->value[0] || low < p->value[1];
+    switch (p->s->options.end) {
     case TULLE_SPECTRUM_SMALLEST:
-        return low < p->value[0];
-    case TULLE_SPECTRUM_BOTH:
-        return high > p->value[0] || (p->ends > 1 && low < p->value[1]);
+        return theta < p->value[0];
+    case TULLE_SPECTRUM_LARGEST:
+        return theta > p->value[0];
     default:
-        return high > p->value[0];
+        return theta > p->value[0] || (p->ends > 1 && theta < p->value[1]);
     }
+}
+
+/* T's better values become the first ones in order; true: there are some. */
+static bool bring_forward(const struct probe *p)
+{
+    int *order = p->s->order, better = 0;
+    for (int i = 0; i < p->s->solved; i++) {
+        const int at = order[i];
+        if (!is_better(p, p->s->theta[at])) continue;
+        memmove(order + better + 1, order + better, (size_t)(i - better) * sizeof *order);
+        order[better++] = at;
+    }
+    return better > 0;
 }
 
 /* ---- the chance ---- */
@@ -218,7 +227,7 @@ static tulle_status run(struct probe *p, int coupled, bool *found, int *width)
         TULLE_CALL(tulle__lanczos_expand(s, *width, &next));
         TULLE_CALL(tulle__lanczos_project(s, next));
         tulle__lanczos_watch(s);
-        *found = has_better(p);
+        *found = bring_forward(p);
         s->missed = *found ? 1 : chance(p, next);
         if (next == 0 || *found) break;
         if (s->basis.columns + next > s->most) TULLE_CALL(restart(p, next));
