@@ -40,7 +40,7 @@ static double limit_of_inverse(const tulle_spectrum *s, double mu)
     return size * fmin(truly, fmax(s->options.tolerance, rounding));
 }
 
-/* That of a product with a vector. */
+/* Rounding of a product with a vector. */
 static double rounding_of(const tulle_spectrum *s)
 {
     return tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);

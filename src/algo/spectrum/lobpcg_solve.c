@@ -5,7 +5,7 @@
 
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/spectrum/lobpcg.h"
-#include "algo/spectrum/sequence.h"
+#include "algo/spectrum/operators/sequence.h"
 #include "algo/spectrum/spectrum_plan.h"
 #include "base/arg.h"
 #include "base/error.h"

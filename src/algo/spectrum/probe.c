@@ -116,7 +116,7 @@ static void carry(const struct probe *p, int end, int coupled, double *to)
     }
 }
 
-/* That a better pair has escaped. */
+/* Chance that a better pair has escaped. */
 static double chance(const struct probe *p, int coupled)
 {
     const tulle_spectrum *s = p->s;

@@ -8,7 +8,7 @@
 #include "algo/krylov/krylov.h"
 #include "algo/spectrum/basis.h"
 #include "algo/spectrum/chebyshev.h"
-#include "algo/spectrum/pencil/pencil.h"
+#include "algo/spectrum/pencil.h"
 
 struct tulle_spectrum {
     tulle__owned owned;

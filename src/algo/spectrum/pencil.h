@@ -18,7 +18,7 @@
 #include <tulle/direct.h>
 #include <tulle/spectrum.h>
 
-#include "algo/spectrum/sequence.h"
+#include "algo/spectrum/operators/sequence.h"
 
 struct tulle_spectrum;
 

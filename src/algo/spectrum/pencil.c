@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/spectrum/pencil/pencil.h"
+#include "algo/spectrum/pencil.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <tulle/algebra.h>
 #include <tulle/array.h>
 
-#include "algo/spectrum/pencil/permuted_solve.h"
+#include "algo/spectrum/operators/permuted_solve.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -192,7 +192,7 @@ static tulle_status factorise_S(tulle__pencil *p, const tulle_mat *S)
     return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_TRANSPOSED, p->H.layout, &p->solve_Gt);
 }
 
-/* What a pass takes of them. Collective, agreed. */
+/* Parts of them that a pass takes. Collective, agreed. */
 static tulle_status place_factors_of_S(tulle__pencil *p)
 {
     if (!p->nearest) return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_LOWER, p->H.layout, &p->solve_G);
