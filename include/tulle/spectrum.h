@@ -96,6 +96,11 @@ typedef struct tulle_spectrum_report {
     double seconds;                         /* the slowest PE; the following are parts of it */
     tulle_imbalance product, dots, vectors; /* A; inner products, with waits for other PEs; other work on vectors */
     int degree;                             /* of the filter; 0: there was none */
+    /*
+     * A bound of the chance that random directions had too little of a better pair to show it: at most 1e-4, unless
+     * the look for it ended at max_passes, or after as many passes as came before it; 1: there was none
+     */
+    double missed;
 } tulle_spectrum_report;
 
 typedef struct tulle_spectrum tulle_spectrum;
@@ -113,10 +118,11 @@ TULLE_API tulle_status tulle_spectrum_new(
  * H x = theta x. Both are the caller's and must outlive it. Vectors are S-orthonormal: X^T S X = I. With
  * options.nearest a pass applies (H - sigma S)^-1, else, with S, a product with H between two solves with S's
  * triangular factors: both by direct factors (tulle/direct.h: f64, on PE 0), whose memory tulle_spectrum_memory does
- * not count. Where H - sigma S is singular or nearly so, sigma moves by some roundings of the norm of H over that of S.
+ * not count. Where H - sigma S is singular or nearly so, sigma moves by some roundings of the norm of H over that of S,
+ * and |sigma|. A sigma far beyond all values is nearest to those of an end: they are found as for that end.
  *
  * residual is ||H x - theta S x||. A pair has converged if it is at most
- * max(tolerance |theta|, 100 epsilon N) ||S x||, N the norm of H over that of S, and |sigma|; report.norm is N.
+ * max(tolerance |theta|, 100 epsilon N) ||S x||, N the norm of H's rows over that of S's; report.norm is N.
  * TULLE_ERR_ARG where one is not symmetric, or S not positive definite; TULLE_ERR_UNSUPPORTED without a module for
  * direct factors.
  */
@@ -153,7 +159,7 @@ TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options,
 /*
  * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
  * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
- * 0.7 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
+ * 0.6 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
  * whatever the matrix: for more than n / 4 pairs, and a basis of less than four blocks.
  */
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);

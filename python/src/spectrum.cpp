@@ -38,6 +38,7 @@ void describe(nb::dict &d, const tulle_spectrum_report &r)
     d["columns"] = r.columns;
     d["restarts"] = r.restarts;
     d["probes"] = r.probes;
+    d["missed"] = r.missed;
     d["converged"] = r.converged;
     d["block"] = r.block;
     d["basis"] = r.basis;

@@ -2,8 +2,8 @@
 /*
  * Eigenpairs nearest to a value, and those of H x = theta S x, by factors or LOBPCG, against dense Cholesky's factor
  * and Jacobi's rotations: drawn_pencil SPEC PES SEED CASES [FIRST]. Matrices are those of drawn.c; S is none, diagonal,
- * a chain or a graph; sigma lies inside the spectrum, outside, at 0, or is an eigenvalue. SEED new: another one in each
- * run.
+ * a chain or a graph; sigma lies inside the spectrum, outside, far outside, at 0, or is an eigenvalue. SEED new:
+ * another one in each run.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -90,9 +90,12 @@ static tulle_status by_lobpcg(
     return status;
 }
 
-/* A number by which values are in order. */
+/* A number by which values are in order: it has their digits, too, where sigma lies far beyond them. */
 static double rank_of(const struct pencil *p, double value)
 {
+    const double *truth = p->A.truth, low = truth[0], high = truth[p->A.n - 1];
+    if (p->nearest && p->sigma > high) return high - value;
+    if (p->nearest && p->sigma < low) return value - low;
     if (p->nearest) return fabs(value - p->sigma);
     if (p->A.end == TULLE_SPECTRUM_MAGNITUDE) return -fabs(value);
     return p->A.end == TULLE_SPECTRUM_SMALLEST ? value : -value;
@@ -106,14 +109,15 @@ static void solve(struct pencil *p, uint64_t seed)
     reduce(n, p->A.A, p->S.A, C);
     (void)tulle__jacobi(n, C, NULL, V, truth);
     const double low = truth[0], high = truth[n - 1], where = unit(seed, 11, 200);
+    const double far = pow(10, (p->A.type == TULLE_F32 ? 20 : 100) * unit(seed, 13, 200)) * (high - low);
     p->sigma = where < .2   ? 0
                : where < .4 ? truth[(int)(unit(seed, 12, 200) * n)]
-               : where < .8 ? low + (high - low) * unit(seed, 13, 200)
-               : where < .9 ? high + (high - low)
+               : where < .7 ? low + (high - low) * unit(seed, 13, 200)
+               : where < .8 ? high + (high - low)
+               : where < .9 ? (unit(seed, 12, 200) < .5 ? high + far : low - far)
                             : low - .01 * (high - low);
     /* lobpcg's is that of its projections */
-    p->norm = p->lobpcg ? fmax(fabs(low), fabs(high))
-                        : row_sums(n, p->A.A) / row_sums(n, p->S.A) + (p->nearest ? fabs(p->sigma) : 0);
+    p->norm = p->lobpcg ? fmax(fabs(low), fabs(high)) : row_sums(n, p->A.A) / row_sums(n, p->S.A);
     memcpy(p->wanted, truth, sizeof p->wanted);
     for (int i = 1; i < n; i++)
         for (int j = i; j && rank_of(p, p->wanted[j]) < rank_of(p, p->wanted[j - 1]); j--) {
@@ -143,6 +147,12 @@ static void draw(struct pencil *p, uint64_t seed, int64_t number)
     if (p->lobpcg) s->end = unit(seed, 17, 200) < .6 ? TULLE_SPECTRUM_SMALLEST : TULLE_SPECTRUM_LARGEST;
     if (p->nearest) s->end = TULLE_SPECTRUM_MAGNITUDE;
     solve(p, seed);
+}
+
+/* The largest magnitude of a value. */
+static double reach_of(const struct pencil *p)
+{
+    return fmax(fabs(p->A.truth[0]), fabs(p->A.truth[p->A.n - 1]));
 }
 
 static double dot_S(const struct pencil *p, const double *X, int c, int d)
@@ -178,7 +188,7 @@ static void judge(const struct pencil *p, const double *value, const double *X, 
     const struct system *s = &p->A;
     const double eps = s->type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON, tolerance = s->type == TULLE_F32 ? 1e-4 : 1e-8;
     /* sigma may have moved by so much */
-    const double moved = p->nearest ? 2 * eps / tolerance * p->norm : 0;
+    const double moved = p->nearest ? 2 * eps / tolerance * (p->norm + fmin(fabs(p->sigma), reach_of(p))) : 0;
     *text = 0;
     for (int c = 0; c < s->count && !*text; c++) {
         const double right = p->wanted[c], most = tolerance * fabs(right) + 100 * eps * p->norm;

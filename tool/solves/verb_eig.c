@@ -206,8 +206,9 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     json_numbers("residuals", p->residual, p->count, out);
     json_printf(out,
         ",\"norm\":%.17g,\"orthogonality\":%.6g,\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64
-        ",\"probes\":%" PRId64 ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,",
-        r->norm, r->orthogonality, r->passes, r->columns, r->restarts, r->probes, r->block, r->basis, r->seconds);
+        ",\"probes\":%" PRId64 ",\"missed\":%.3g,\"block\":%d,\"basis\":%d,\"seconds\":%.6g,",
+        r->norm, r->orthogonality, r->passes, r->columns, r->restarts, r->probes, r->missed, r->block, r->basis,
+        r->seconds);
     json_imbalance("product", r->product, out);
     fputc(',', out);
     json_imbalance("dots", r->dots, out);
@@ -232,6 +233,8 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
         "%" PRId64 " passes of up to %d directions, %" PRId64 " of them to look for what was missed; a basis of "
         "%d, %" PRId64 " %s\n",
         r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
+    if (r->probes && r->missed > 1e-4)
+        fprintf(out, "which ended with a chance of %.2g that a better pair was missed\n", r->missed);
     if (r->degree) fprintf(out, "a Chebyshev filter of degree %d: so many passes for a direction\n", r->degree);
     fprintf(out, "%.4g s: products %.3g, inner products %.3g, other vectors %.3g; |X^T X - I| at most %.2g\n",
         r->seconds, r->product.mean, r->dots.mean, r->vectors.mean, r->orthogonality);
@@ -367,7 +370,9 @@ static const struct option options[] = {{.name = "count",
         .kind = KIND_WORD,
         .argument = "X",
         .fallback = "1e-8; 1e-4 for f32",
-        .text = "a pair has converged when ||A x - value x|| <= X |value|, or 100 roundings of the largest |value|"},
+        .text = "a pair has converged when ||A x - value x|| <= X |value|, or 100 roundings of the largest |value|; "
+                "with --sigma or S: ||A x - value S x|| <= X |value| ||S x||, or as many of the norm of A over that of "
+                "S"},
     {.name = "degree",
         .group = GROUP_TUNING,
         .kind = KIND_INT,

@@ -152,6 +152,7 @@ static void print_json(const struct triplets *t, const tulle_team *team, FILE *o
     if (t->svd.centre) json_variances(t, out);
     fprintf(out, "\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64 ",\"probes\":%" PRId64,
         r->passes, r->spectrum.columns, r->spectrum.restarts, r->spectrum.probes);
+    json_printf(out, ",\"missed\":%.3g", r->spectrum.missed);
     json_printf(
         out, ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,", r->spectrum.block, r->spectrum.basis, r->spectrum.seconds);
     json_imbalance("product", r->spectrum.product, out);

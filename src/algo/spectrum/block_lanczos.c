@@ -9,19 +9,17 @@
  * next block: its H then has what ties it to these.
  *
  * Q has fewer columns where directions depend on others, and none where V is invariant under A: random directions,
- * which T knows nothing of, begin another block. Such a block is also the probe at the end: with Q set aside, the pairs
- * that have converged are V's, and stay the result unless a better value turns up.
+ * which T knows nothing of, begin another block. Such a block is also the probe at the end (probe.c).
  */
 #include <math.h>
 #include <string.h>
 
+#include "algo/spectrum/block_lanczos.h"
 #include "algo/spectrum/small_eigen.h"
-#include "algo/spectrum/spectrum_plan.h"
 #include "base/error.h"
 
-/* A probe takes at most a fifth of the passes before it, or DIRECTIONS and some; rotations between two corrections. */
-static const double enough = 1e-4; /* chance */
-enum { PART = 5, DIRECTIONS = 24, SOME = 4, ROTATIONS = 8 };
+/* Rotations between two corrections; restarts without progress before each other one keeps a Ritz vector more. */
+enum { ROTATIONS = 8, PATIENCE = 8 };
 
 double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size)
 {
@@ -36,17 +34,27 @@ double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double 
 static double limit_of_inverse(const tulle_spectrum *s, double mu)
 {
     const tulle__pencil *p = s->pencil;
-    const double size = fabs(mu), rounding = tulle__spectrum_epsilon(s) * fmax(1, size * p->scale);
+    const double size = fabs(mu), scale = tulle__pencil_shifted_scale(p),
+                 rounding = tulle__spectrum_epsilon(s) * fmax(1, size * scale);
     const double truly = size * tulle__spectrum_true_limit(s, tulle__pencil_value(p, mu), 1) * p->strictness;
     return size * fmin(truly, fmax(s->options.tolerance, rounding));
+}
+
+/* Rounding of a product with a vector. */
+static double rounding_of(const tulle_spectrum *s)
+{
+    return tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
 }
 
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 {
     if (s->filter.on) return tulle__chebyshev_limit(s, theta);
     if (s->pencil && s->pencil->nearest) return limit_of_inverse(s, theta);
-    const double rounding = tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
-    return fmax(s->options.tolerance * fabs(theta) * (s->pencil ? s->pencil->strictness : 1), 100 * rounding);
+    const double rounding = rounding_of(s);
+    if (!s->pencil) return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
+    /* r of C may be as long as r / strictness of H and S, whose rounding is beside another norm than C's */
+    const double truly = tulle__spectrum_true_limit(s, theta, 1) * s->pencil->strictness;
+    return fmax(fmin(truly, fmax(s->options.tolerance * fabs(theta), 100 * rounding)), 10 * rounding);
 }
 
 /* ---- the projected matrix ---- */
@@ -76,8 +84,7 @@ static void arrange(const tulle_spectrum *s, int n)
     }
 }
 
-/* |R u'| of T's eigenvector that is the i-th in order. */
-static double residual_of(const tulle_spectrum *s, int i, int coupled)
+double tulle__lanczos_residual(const tulle_spectrum *s, int i, int coupled)
 {
     double square = 0;
     const double *u = s->U + (int64_t)s->order[i] * s->solved + s->solved - s->width;
@@ -95,7 +102,7 @@ static void judge(tulle_spectrum *s, int coupled)
     s->converged = 0;
     s->worst = s->solved < s->options.count ? INFINITY : 0;
     for (int i = 0; i < s->options.count && i < s->solved; i++) {
-        const double residual = residual_of(s, i, coupled);
+        const double residual = tulle__lanczos_residual(s, i, coupled);
         /* a quarter of the limit: the true residual has its rounding, and those of pairs that a probe mixes add up */
         const double over = residual == 0 ? 0 : 4 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
         s->converged += over <= 1;
@@ -103,8 +110,7 @@ static void judge(tulle_spectrum *s, int coupled)
     }
 }
 
-/* The eigenpairs of T without what is locked. Collective, agreed. */
-static tulle_status project(tulle_spectrum *s, int coupled)
+tulle_status tulle__lanczos_project(tulle_spectrum *s, int coupled)
 {
     const int ld = s->basis.capacity, n = s->basis.columns - s->locked;
     for (int j = 0; j < n; j++)
@@ -129,7 +135,7 @@ tulle_status tulle__spectrum_pass(tulle_spectrum *s, void *bound, int columns)
     return status;
 }
 
-static void watch(const tulle_spectrum *s)
+void tulle__lanczos_watch(const tulle_spectrum *s)
 {
     if (!s->options.watch || s->comm->rank) return;
     const tulle_spectrum_step step = {.pass = s->passes,
@@ -161,15 +167,13 @@ static tulle_status check_symmetry(const tulle_spectrum *s, int at, int width, i
             off = fmax(off, fabs(s->H[at - former + c][r] - s->work[r * former + c]));
             size = fmax(size, fmax(fabs(s->H[at - former + c][r]), fabs(s->work[r * former + c])));
         }
-    if (off <= most * fmax(size, s->norm)) return TULLE_OK;
+    if (off <= fmax(most * fmax(size, s->norm), 100 * rounding_of(s))) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG,
         "the matrix is not symmetric: u^T A v and v^T A u differ by %.3g for two of the vectors, which is %.2g of them",
         off, off / fmax(size, s->norm));
 }
 
-/* The block that T does not know yet, `width` columns at the end of V, times A. *next: columns of Q, in `out`. Agreed.
- */
-static tulle_status expand(tulle_spectrum *s, int width, int *next)
+tulle_status tulle__lanczos_expand(tulle_spectrum *s, int width, int *next)
 {
     bool finite;
     const int n = s->basis.columns, ld = s->basis.capacity, at = n - width;
@@ -177,7 +181,7 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     const tulle_gidx left = s->A->n - n;
     const int former = s->passes == 1 ? s->width : 0;
     /* of an inverse, the norm is that of one vector in the basis: others are small beside it, not rounding */
-    const double scale = s->pencil && s->pencil->nearest ? 0 : s->norm;
+    const double scale = s->pencil && s->pencil->nearest ? 0 : rounding_of(s) / tulle__spectrum_epsilon(s);
     for (int r = 0; r < width; r++)
         for (int c = 0; c < former; c++) s->work[r * former + c] = s->share[r][c];
     *next = 0;
@@ -205,15 +209,13 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     return TULLE_OK;
 }
 
-/* Q, from `out`, becomes the last block of V. */
-static void append(tulle_spectrum *s, int width)
+void tulle__lanczos_append(tulle_spectrum *s, int width)
 {
     const tulle__block_of_columns Q = {s->out.val, s->options.block, width};
     tulle__basis_append(&s->basis, &Q);
 }
 
-/* Random directions become the last block of V, *width of them. Collective, agreed. */
-static tulle_status begin_again(tulle_spectrum *s, int *width)
+tulle_status tulle__lanczos_begin(tulle_spectrum *s, int *width)
 {
     bool finite;
     const tulle_gidx left = s->A->n - s->basis.columns;
@@ -221,7 +223,7 @@ static tulle_status begin_again(tulle_spectrum *s, int *width)
     if (Q.columns > left) Q.columns = (int)left;
     tulle__basis_random(&s->basis, s->options.seed, s->stream++, &Q);
     const tulle_status status = tulle__basis_orthonormalise(&s->basis, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
-    if (status == TULLE_OK) append(s, Q.columns);
+    if (status == TULLE_OK) tulle__lanczos_append(s, Q.columns);
     *width = Q.columns;
     s->width = s->tied = 0; /* no block of T is tied to it */
     return status;
@@ -247,8 +249,7 @@ static void rotate_projected(tulle_spectrum *s, int keep)
     }
 }
 
-/* V = what is locked, and the first `keep` Ritz vectors. Q is in `out`. Collective, agreed. */
-static tulle_status restart(tulle_spectrum *s, int keep)
+tulle_status tulle__lanczos_restart(tulle_spectrum *s, int keep)
 {
     const int n = s->solved, locked = s->locked, all = locked + n;
     double off;
@@ -263,11 +264,10 @@ static tulle_status restart(tulle_spectrum *s, int keep)
     return ++s->restarts % ROTATIONS == 0 ? tulle__basis_correct(&s->basis, &off) : TULLE_OK;
 }
 
-/* Ritz vectors that stay: the wanted ones, and a part of the others, such that there is room for two blocks. */
-static int kept(const tulle_spectrum *s)
+int tulle__lanczos_kept(const tulle_spectrum *s)
 {
     const int wanted = s->locked ? 0 : s->options.count, most = s->most - s->locked - 2 * s->options.block;
-    int keep = wanted + (s->solved - wanted) / 2;
+    int keep = wanted + (s->solved - wanted) / 2 + (wanted && s->stuck > PATIENCE ? s->stuck - PATIENCE : 0);
     if (keep > most) keep = most;
     if (keep < wanted) keep = wanted;
     return keep < s->solved ? keep : s->solved;
@@ -289,17 +289,17 @@ static tulle_status fill(tulle_spectrum *s, int width, int64_t steps, int *next)
     tulle_status status = TULLE_OK;
     *next = width;
     for (bool over = false; !over && status == TULLE_OK;) {
-        status = expand(s, width, next);
+        status = tulle__lanczos_expand(s, width, next);
         if (status != TULLE_OK) break;
         const int n = s->basis.columns;
         over = *next == 0 || n + *next > s->most || --steps == 0 || s->passes >= s->allowed;
         if (over || worth(s, n)) {
-            status = project(s, *next);
+            status = tulle__lanczos_project(s, *next);
             over |= status == TULLE_OK && s->converged == s->options.count && !s->options.passes;
         }
-        watch(s);
+        tulle__lanczos_watch(s);
         if (!over && status == TULLE_OK) {
-            append(s, *next);
+            tulle__lanczos_append(s, *next);
             width = *next;
         }
     }
@@ -313,96 +313,6 @@ static bool all_converged(const tulle_spectrum *s)
     return s->solved >= s->options.count && s->converged == s->options.count;
 }
 
-/*
- * Distance by which a value is better than the last one that is locked, at end 0, or 1 for the other one of BOTH;
- * *last: that one.
- */
-static double lead(const tulle_spectrum *s, int which, double value, double *last)
-{
-    const int count = s->options.count;
-    const bool both = s->options.end == TULLE_SPECTRUM_BOTH;
-    *last = s->wanted[!both ? count - 1 : which ? count / 2 * 2 - 1 : (count - 1) / 2 * 2];
-    switch (s->options.end) {
-    case TULLE_SPECTRUM_MAGNITUDE:
-        return fabs(value) - fabs(*last);
-    case TULLE_SPECTRUM_SMALLEST:
-        return *last - value;
-    default:
-        return which ? *last - value : value - *last;
-    }
-}
-
-/*
- * The chance that a better vector x, orthogonal to what is locked, has escaped the random block that a probe began
- * with. A Ritz vector of value theta and residual r, worse by d than the last locked value, has |x^T y| <= r / d; so
- * that each vector v of the block, v = sum of c_j y_j, has |x^T v| <= sum of |c_j| r_j / d_j, which has a chance of at
- * most sqrt(n) times that for a random v.
- */
-static double chance(const tulle_spectrum *s, int which, int first, int coupled)
-{
-    const int n = s->solved;
-    double all = 1;
-    for (int i = 0; i < first; i++) {
-        double part = 0;
-        for (int j = 0; j < n; j++) {
-            double last, by = lead(s, which, s->theta[s->order[j]], &last);
-            const double r = residual_of(s, j, coupled), d = tulle__spectrum_limit(s, last) - by;
-            if (r > 0) part += fabs(s->U[(int64_t)s->order[j] * n + i]) * (d > 0 ? r / d : INFINITY);
-        }
-        all *= fmin(1, sqrt((double)s->A->n) * part);
-    }
-    return all;
-}
-
-/* *found: a probe has found a better value. Returns the chance that there is one. */
-static double compare(const tulle_spectrum *s, int first, int coupled, bool *found)
-{
-    const int ends = s->options.end == TULLE_SPECTRUM_BOTH && s->options.count > 1 ? 2 : 1;
-    double most = 0;
-    *found = false;
-    for (int which = 0; which < ends; which++) {
-        double last, by = lead(s, which, s->theta[which ? 0 : s->order[0]], &last);
-        *found |= by > tulle__spectrum_limit(s, last);
-        most = fmax(most, chance(s, which, first, coupled));
-    }
-    return most;
-}
-
-/*
- * Looks for pairs that were missed: random directions, apart from the wanted ones, which are locked. *found: the
- * method goes on from a block of *next columns in `out`; else the pairs stay locked. Collective, agreed.
- */
-static tulle_status probe(tulle_spectrum *s, bool *found, int *next)
-{
-    int width = 0, first = 0; /* columns of the random block, if V has it still */
-    const int least = (DIRECTIONS / s->options.block + SOME) * (s->filter.on ? s->filter.degree : 1);
-    const int64_t begun = s->passes, steps = begun / PART > least ? begun / PART : least;
-    *found = false;
-    for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
-    tulle_status status = restart(s, s->options.count);
-    s->locked = s->options.count;
-    if (status == TULLE_OK) status = begin_again(s, &width);
-    first = width;
-    for (bool over = width == 0; !over && status == TULLE_OK;) {
-        status = expand(s, width, next);
-        if (status == TULLE_OK) status = project(s, *next);
-        if (status != TULLE_OK) break;
-        watch(s);
-        over = compare(s, first, *next, found) < enough || *found || *next == 0 || s->passes - begun >= steps ||
-               s->passes >= s->allowed;
-        if (!over && s->basis.columns + *next > s->most) {
-            status = restart(s, kept(s));
-            first = 0;
-        }
-        if (!over && status == TULLE_OK) append(s, *next);
-        width = *next;
-    }
-    s->probes += s->passes - begun;
-    if (status != TULLE_OK || !*found) return status;
-    s->locked = 0;
-    return project(s, *next);
-}
-
 /* The wanted vectors become V's first columns, and their values theta's. Collective, agreed. */
 static tulle_status finish(tulle_spectrum *s)
 {
@@ -414,9 +324,19 @@ static tulle_status finish(tulle_spectrum *s)
         return TULLE_OK;
     }
     for (int i = 0; i < found; i++) s->wanted[i] = s->theta[s->order[i]];
-    status = restart(s, found);
+    status = tulle__lanczos_restart(s, found);
     s->found = found;
     return status;
+}
+
+/*
+ * Counts restarts that bring no progress: a part of a cluster that a restart drops, and a few steps bring back, may be
+ * what the others wait for. Those that keep all there is room for begin again with half.
+ */
+static void note_progress(tulle_spectrum *s)
+{
+    s->stuck = s->worst < .9 * s->least || s->stuck > PATIENCE + s->most ? 0 : s->stuck + 1;
+    s->least = fmin(s->least, s->worst);
 }
 
 /* Room for Q, *next columns of it in `out`, which becomes the last block, or for random directions where there is none.
@@ -426,9 +346,12 @@ static tulle_status advance(tulle_spectrum *s, int next, int *width)
 {
     const tulle_gidx left = s->A->n - s->basis.columns;
     const int more = next ? next : left < s->options.block ? (int)left : s->options.block;
-    if (s->basis.columns + more > s->most) TULLE_CALL(restart(s, kept(s)));
-    if (!next) return begin_again(s, width);
-    append(s, next);
+    if (s->basis.columns + more > s->most) {
+        note_progress(s);
+        TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
+    }
+    if (!next) return tulle__lanczos_begin(s, width);
+    tulle__lanczos_append(s, next);
     *width = next;
     return TULLE_OK;
 }
@@ -440,11 +363,15 @@ static tulle_status go_on(tulle_spectrum *s, int width)
     for (bool done = false; !done;) {
         TULLE_CALL(fill(s, width, INT64_MAX, &next));
         const bool whole = s->basis.columns == s->A->n;
-        bool found = true;
-        if (!whole && !s->options.passes && all_converged(s)) TULLE_CALL(probe(s, &found, &next));
-        done = whole || !found || s->passes >= s->allowed || tulle__chebyshev_misses(s);
-        /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
-        if (!done) TULLE_CALL(advance(s, next, &width));
+        bool over = whole, found = false;
+        s->missed = !whole;
+        if (!whole && !s->options.passes && all_converged(s)) {
+            TULLE_CALL(tulle__lanczos_probe(s, next, &found, &width));
+            over = !found;
+        }
+        done = over || s->passes >= s->allowed || tulle__chebyshev_misses(s);
+        /* either the basis is full, or it is invariant: T is decomposed */
+        if (!done && !found) TULLE_CALL(advance(s, next, &width));
     }
     return finish(s);
 }
@@ -452,7 +379,7 @@ static tulle_status go_on(tulle_spectrum *s, int width)
 tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
 {
     int width = 0;
-    TULLE_CALL(begin_again(s, &width));
+    TULLE_CALL(tulle__lanczos_begin(s, &width));
     return go_on(s, width);
 }
 
@@ -461,6 +388,8 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
 void tulle__spectrum_clear(tulle_spectrum *s)
 {
     s->norm = s->worst = 0;
+    s->least = INFINITY;
+    s->stuck = 0;
     s->basis.columns = s->solved = s->converged = s->locked = 0;
     s->restarts = 0;
     memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);
@@ -470,12 +399,12 @@ tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, 
 {
     const int passes = s->options.passes;
     s->options.passes = (int)steps; /* whatever has converged */
-    tulle_status status = begin_again(s, width);
+    tulle_status status = tulle__lanczos_begin(s, width);
     if (status == TULLE_OK) status = fill(s, *width, steps, next);
     s->options.passes = passes;
     if (status != TULLE_OK) return status;
     for (int i = 0; i < s->solved; i++)
-        if (s->order[i] == (low ? 0 : s->solved - 1)) *rest = residual_of(s, i, *next);
+        if (s->order[i] == (low ? 0 : s->solved - 1)) *rest = tulle__lanczos_residual(s, i, *next);
     return TULLE_OK;
 }
 
@@ -501,6 +430,6 @@ tulle_status tulle__spectrum_rayleigh(tulle_spectrum *s)
     for (int c = 0; c < n; c++)
         for (int r = 0; r < c; r++) s->T[(int64_t)r * ld + c] = s->T[(int64_t)c * ld + r];
     s->width = 0;
-    TULLE_CALL(project(s, 0));
+    TULLE_CALL(tulle__lanczos_project(s, 0));
     return finish(s);
 }

@@ -5,7 +5,7 @@
 
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/spectrum/lobpcg.h"
-#include "algo/spectrum/sequence.h"
+#include "algo/spectrum/operators/sequence.h"
 #include "algo/spectrum/spectrum_plan.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -250,6 +250,7 @@ static tulle_status report_totals(const tulle__lobpcg *l, tulle_spectrum_report 
     report->block = l->width;
     report->basis = l->capacity;
     report->norm = l->norm;
+    report->missed = 1;
     report->converged = 0;
     for (int i = 0; i < l->count; i++) {
         const double size = l->size[i] * fmax(fabs(l->theta[i]), 0x1p-52 * l->norm);

@@ -7,7 +7,7 @@
 #include <tulle/algebra.h>
 #include <tulle/array.h>
 
-#include "algo/spectrum/permuted_solve.h"
+#include "algo/spectrum/operators/permuted_solve.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -22,6 +22,11 @@ static double epsilon(const tulle_mat *H)
 double tulle__pencil_least_distance(const tulle_mat *H)
 {
     return epsilon(H) / (H->type == TULLE_F32 ? 1e-4 : 1e-8);
+}
+
+double tulle__pencil_shifted_scale(const tulle__pencil *p)
+{
+    return p->scale + fabs(p->sigma);
 }
 
 double tulle__pencil_value(const tulle__pencil *p, double mu)
@@ -121,7 +126,8 @@ static tulle_status least_pivot(const tulle_direct *f, double *least)
 /* (H - s S)^-1 with s = sigma, or near it. Collective, agreed. */
 static tulle_status factorise_shifted(tulle__pencil *p, const tulle_mat *H, const tulle_mat *S)
 {
-    double step = tulle__pencil_least_distance(H) * (p->scale > 0 ? p->scale : 1), least = 0;
+    const double scale = tulle__pencil_shifted_scale(p);
+    double step = tulle__pencil_least_distance(H) * (scale > 0 ? scale : 1), least = 0;
     tulle_status status = TULLE_OK;
     p->shift = p->sigma;
     for (int i = 0;; i++) {
@@ -171,6 +177,7 @@ static tulle_status find_strictness(tulle__pencil *p)
         most = fmax(most, pivot[i]);
     }
     p->strictness = most > 0 ? least / most : 1;
+    p->least = least;
     tulle__free(pivot);
     return status;
 }
@@ -182,11 +189,47 @@ static tulle_status factorise_S(tulle__pencil *p, const tulle_mat *S)
     TULLE_CALL(find_strictness(p));
     TULLE_CALL(tulle_mat_redistribute(S, p->square, &p->S));
     TULLE_CALL(tulle_operator_of_mat(p->S, NULL, &p->times_S));
-    TULLE_CALL(tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_TRANSPOSED, p->H.layout, &p->solve_Gt));
+    return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_TRANSPOSED, p->H.layout, &p->solve_Gt);
+}
+
+/* Parts of them that a pass takes. Collective, agreed. */
+static tulle_status place_factors_of_S(tulle__pencil *p)
+{
     if (!p->nearest) return tulle__permuted_solve(p->comm, p->of_S, TULLE__TRIANGLES_LOWER, p->H.layout, &p->solve_G);
     TULLE_CALL(make_G(p));
     TULLE_CALL(tulle_operator_of_mat(p->G, NULL, &p->times_G));
     return tulle_operator_of_mat(p->Gt, NULL, &p->times_Gt);
+}
+
+/* ---- far values ---- */
+
+/*
+ * True if sigma lies beyond all values: if S - H / sigma is positive definite. Without S each of them is at most the
+ * norm of H's rows. Collective, agreed.
+ */
+static tulle_status lies_beyond(const tulle__pencil *p, const tulle_mat *H, const tulle_mat *S, bool *beyond)
+{
+    tulle_mat *K = NULL;
+    tulle_direct *factors = NULL;
+    *beyond = true;
+    if (!S) return TULLE_OK;
+    TULLE_CALL(tulle_mat_add(1, S, -1 / p->sigma, H, &K));
+    const tulle_status status = tulle_direct_cholesky(K, NULL, &factors);
+    tulle_direct_free(factors);
+    tulle_mat_free(K);
+    *beyond = status == TULLE_OK;
+    return status == TULLE_ERR_ARG ? TULLE_OK : status;
+}
+
+/* By an inverse, or at an end that is nearest to a sigma more than FAR times beyond the largest value there may be. */
+static tulle_status choose_end(tulle__pencil *p, const tulle_mat *H, const tulle_mat *S, double norm)
+{
+    enum { FAR = 2 };
+    bool beyond = false;
+    if (fabs(p->sigma) > FAR * norm / (p->least * p->least)) TULLE_CALL(lies_beyond(p, H, S, &beyond));
+    p->nearest = !beyond;
+    if (beyond) p->end = p->sigma > 0 ? TULLE_SPECTRUM_LARGEST : TULLE_SPECTRUM_SMALLEST;
+    return TULLE_OK;
 }
 
 /* ---- the whole ---- */
@@ -209,16 +252,18 @@ tulle_status tulle__pencil_init(
     double of_H = 0, of_S = 1;
     TULLE__SCOPED_MAT tulle_mat *identity = NULL;
     *p = (tulle__pencil){
-        .comm = H->comm, .given_H = H, .given_S = S, .nearest = o->nearest, .sigma = o->sigma, .strictness = 1};
+        .comm = H->comm, .given_H = H, .given_S = S, .sigma = o->sigma, .end = o->end, .least = 1, .strictness = 1};
     TULLE_CALL(tulle_comm_agree(p->comm, check(H, S, o)));
     TULLE_CALL(check_symmetry(H, S ? "H" : "A", &of_H));
     if (S) TULLE_CALL(check_symmetry(S, "S", &of_S));
     TULLE_CALL(tulle_operator_of_mat(H, NULL, &p->H));
     TULLE_CALL(tulle__layout_square_of(p->H.layout, p->comm, &p->square));
+    p->scale = of_H / (of_S > 0 ? of_S : 1);
     if (S) TULLE_CALL(factorise_S(p, S));
-    p->scale = of_H / (of_S > 0 ? of_S : 1) + (o->nearest ? fabs(o->sigma) : 0);
-    if (o->nearest && !S) TULLE_CALL(make_identity(p->comm, H->layout->m, H->type, &identity));
-    if (o->nearest) TULLE_CALL(factorise_shifted(p, H, S ? S : identity));
+    if (o->nearest) TULLE_CALL(choose_end(p, H, S, of_H));
+    if (S) TULLE_CALL(place_factors_of_S(p));
+    if (p->nearest && !S) TULLE_CALL(make_identity(p->comm, H->layout->m, H->type, &identity));
+    if (p->nearest) TULLE_CALL(factorise_shifted(p, H, S ? S : identity));
     arrange(p);
     return TULLE_OK;
 }

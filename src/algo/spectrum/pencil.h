@@ -8,6 +8,9 @@
  *                                                                                       Math. Comp. 35, 1980)
  *
  * Inverses are direct factors. If H - s S is singular or nearly so, s is moved by some roundings of it.
+ *
+ * A sigma far beyond all values is nearest to those of an end of the spectrum. H - s S would have H's digits no more,
+ * nor converge sooner: there the method is that for ends.
  */
 #ifndef TULLE_SPECTRUM_PENCIL_H
 #define TULLE_SPECTRUM_PENCIL_H
@@ -15,17 +18,19 @@
 #include <tulle/direct.h>
 #include <tulle/spectrum.h>
 
-#include "algo/spectrum/sequence.h"
+#include "algo/spectrum/operators/sequence.h"
 
 struct tulle_spectrum;
 
 typedef struct tulle__pencil {
     tulle_comm *comm;
     const tulle_mat *given_H, *given_S; /* the caller's */
-    bool nearest;
-    double sigma, shift; /* what is asked for; s, as used */
-    double scale;        /* the norm of H over that of S, and |sigma|: rounding is beside this */
-    double strictness;   /* S: a bound of its smallest over its largest diagonal of G */
+    bool nearest;                       /* by an inverse */
+    tulle_spectrum_end end;             /* of C, at which the wanted values are */
+    double sigma, shift;                /* what is asked for; s, as used */
+    double scale;                       /* the norm of H over that of S: a residual's rounding is beside this */
+    double least;                       /* the smallest diagonal of G; 1 without S */
+    double strictness;                  /* S: a bound of its smallest over its largest diagonal of G */
     tulle_layout *square;
     tulle_mat *S, *G, *Gt; /* in the layout of vectors; NULL: S is I */
     tulle_direct *of_K, *of_S;
@@ -38,6 +43,9 @@ typedef struct tulle__pencil {
 tulle_status tulle__pencil_init(
     const tulle_mat *H, const tulle_mat *S, const tulle_spectrum_options *options, tulle__pencil *pencil);
 void tulle__pencil_fini(tulle__pencil *pencil);
+
+/* The norm of H - s S over that of S: the rounding of its factors is beside this. */
+double tulle__pencil_shifted_scale(const tulle__pencil *pencil);
 
 /* theta of mu. */
 double tulle__pencil_value(const tulle__pencil *pencil, double mu);

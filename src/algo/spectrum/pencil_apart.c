@@ -31,7 +31,7 @@ static bool are_rounding(const tulle_spectrum *s, int found)
     const tulle__pencil *p = s->pencil;
     double most = 0;
     for (int i = 0; i < found; i++) most = fmax(most, fabs(s->wanted[i]));
-    return found > 1 && most * p->scale * tulle__pencil_least_distance(p->given_H) > 1;
+    return found > 1 && most * tulle__pencil_shifted_scale(p) * tulle__pencil_least_distance(p->given_H) > 1;
 }
 
 bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
@@ -101,6 +101,7 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int found
     s->columns += report.columns;
     s->restarts += report.restarts;
     s->probes += report.probes;
+    s->missed = report.missed;
     const int all = other->basis.columns;
     arrange(numbers, all, p->sigma, order);
     for (int i = 0; i < all; i++) farthest = fmax(farthest, fabs(numbers[i] - other->pencil->shift));
@@ -128,7 +129,7 @@ tulle_status tulle__pencil_apart(
     enum { TRIES = 8 };
     double distance = reach(s, found), far = 0;
     if (are_rounding(s, found)) /* and what they are near to is unknown */
-        distance = fmax(distance, .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * p->scale);
+        distance = fmax(distance, .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * tulle__pencil_shifted_scale(p));
     bool over = false;
     tulle_status status = TULLE_OK;
     for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {

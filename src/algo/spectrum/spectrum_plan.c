@@ -178,6 +178,7 @@ static tulle_status plan_of(
     tulle_spectrum *s = NULL;
     tulle_spectrum_options own = *options;
     tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
+    if (pencil) own.end = pencil->end;
     tulle_status status = check(A, &own);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a plan for eigenpairs", &s);
     status = tulle_comm_agree(A->comm, status);
@@ -357,6 +358,7 @@ static tulle_status report_totals(const tulle_spectrum *s, tulle_spectrum_report
     report->basis = s->most;
     report->degree = s->filter.degree;
     report->norm = s->norm;
+    report->missed = s->missed;
     report->seconds = most[0];
     report->product = (tulle_imbalance){most[1], sum[1]};
     report->dots = (tulle_imbalance){most[2], sum[2]};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/spectrum/sequence.h"
+#include "algo/spectrum/operators/sequence.h"
 
 #include "algo/krylov/krylov.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/spectrum/permuted_solve.h"
+#include "algo/spectrum/operators/permuted_solve.h"
 
 #include <string.h>
 
