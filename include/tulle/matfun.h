@@ -126,8 +126,8 @@ typedef struct tulle_matfun_options {
     bool mixed;
     /*
      * a device that decomposes submatrices, as of tulle_device_probe ("cuda", "limit:mem=1G+cpu"); each PE
-     * opens it, and PEs of a host share it. What its memory does not hold the threads compute. NULL: they
-     * compute all. The submatrices only
+     * opens it, and PEs of a host share it. What its memory does not hold the threads compute. NULL, on all
+     * PEs or on none: they compute all. The submatrices only
      */
     const char *device;
 } tulle_matfun_options;

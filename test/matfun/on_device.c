@@ -232,6 +232,30 @@ out:
     return status;
 }
 
+/* A device of one PE, while the others have none, is refused. */
+static tulle_status test_one_device(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    const struct setting *s = arg;
+    const tulle_function f = {.kind = TULLE_FUNCTION_EXP};
+    struct problem p;
+    tulle_mat *A = NULL, *D = NULL;
+    problem_init(&p, SPARSE, BLOCKS, 5);
+    for (int with = 0; s->host && tulle_comm_size(comm) > 1 && with < tulle_comm_size(comm); with++) {
+        const char *device = tulle_comm_rank(comm) == with ? s->device : NULL;
+        const tulle_density_options o = {.method = TULLE_DENSITY_SUBMATRIX, .device = device};
+        TULLE_TRY(refused(attempt(comm, device, &f, NONE, 0), TULLE_ERR_ARG, "the same on all PEs"));
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+        TULLE_TRY(refused(tulle_density_of_mu(A, NULL, 5.1, &o, &D, NULL), TULLE_ERR_ARG, "the same on all PEs"));
+        tulle_mat_free(A);
+        A = NULL;
+    }
+out:
+    tulle_mat_free(A);
+    tulle_mat_free(D);
+    return status;
+}
+
 static tulle_status test_mistakes(tulle_comm *comm, void *arg)
 {
     tulle_status status;
@@ -274,8 +298,8 @@ out:
 int main(int argc, char **argv)
 {
     static const struct named_test tests[] = {{"functions", test_functions}, {"bytes", test_bytes},
-        {"density matrices", test_densities}, {"memory", test_memory}, {"mistakes", test_mistakes},
-        {"failures", test_failures}};
+        {"density matrices", test_densities}, {"memory", test_memory}, {"one device", test_one_device},
+        {"mistakes", test_mistakes}, {"failures", test_failures}};
     if (argc != 4) return fprintf(stderr, "usage: %s SPEC PES DEVICE\n", argv[0]), 2;
     struct setting s = {.device = argv[3], .host = built_with("LAPACK: yes")};
     tulle_device_facts facts;

@@ -267,6 +267,7 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
         status = iterate(d, P);
         if (status != TULLE_ERR_CONVERGENCE) goto out;
         *method = TULLE_DENSITY_SUBMATRIX; /* there may be no gap */
+        tulle__mat_free_scoped(P);
     }
     status = tulle__density_by_submatrices(d, plan, P);
 out:

@@ -158,8 +158,8 @@ static tulle_status begin(const tulle_mat *A, tulle_matfun_options *options, tul
 static tulle_status build(const tulle_mat *A, tulle_matfun_options *o, tulle_matfun **plan)
 {
     TULLE_CALL(tulle_comm_agree(A->comm, begin(A, o, plan)));
-    const int64_t same[] = {o->combine, o->symmetric, (int64_t)o->method, o->order, o->mixed};
-    TULLE_CALL(tulle__agree_alike(A->comm, 5, same, "options of a function"));
+    const int64_t same[] = {o->combine, o->symmetric, (int64_t)o->method, o->order, o->mixed, o->device != NULL};
+    TULLE_CALL(tulle__agree_alike(A->comm, 6, same, "options of a function"));
     tulle__pe_own(A->comm->pe, &(*plan)->owned, drop);
     if (o->device) TULLE_CALL(tulle_comm_agree(A->comm, tulle__eigen_device_new(A->comm, o->device, &(*plan)->device)));
     return make(*plan);
