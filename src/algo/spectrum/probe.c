@@ -183,11 +183,12 @@ static tulle_status restart(struct probe *p, int coupled)
     const size_t block = (size_t)s->options.block;
     const int keep = tulle__lanczos_kept(s);
     for (int end = 0; end < p->ends; end++) {
-        double *path = NULL;
+        TULLE__SCOPED double *path = NULL;
         TULLE_CALL(tulle_comm_agree(s->comm, tulle__alloc(block * block, sizeof *path, "a probe", &path)));
         carry(p, end, coupled, path);
         tulle__free(p->path[end]);
         p->path[end] = path;
+        path = NULL;
     }
     p->from = keep;
     p->width = coupled;
