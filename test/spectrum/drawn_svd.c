@@ -50,8 +50,8 @@ static double element(const struct system *s, uint64_t seed, int i, int j)
         return unit(seed, i % 3, j) < .5 ? 1 + j % 4 : 0;
     case 5:
         return i % 3 == 0 || j % 4 == 1 ? 0 : y < .4 ? x : 0;
-    case 6:
-        return 100 + x;
+    case 6: /* beside which deviations are small, with digits left */
+        return pow(10, 2 + (!s->centre ? 0 : s->type == TULLE_F32 ? 2.7 : 5) * unit(seed, 10, 9000)) * (1 + .1 * (j % 3)) + x;
     case 7:
         return x;
     case 8: /* many times: nothing is left of it without means */
@@ -105,8 +105,8 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
         s->m = s->n, s->n = m;
     }
     const int least = s->m < s->n ? s->m : s->n, far = number % 5 == 3 ? 1 : number % 5 == 4 ? -1 : 0;
-    s->type = unit(seed, 2, 9000) < .25 && s->kind != 6 ? TULLE_F32 : TULLE_F64;
-    s->centre = unit(seed, 3, 9000) < .4;
+    s->centre = unit(seed, 3, 9000) < (s->kind == 6 ? .7 : .4);
+    s->type = unit(seed, 2, 9000) < (s->kind != 6 ? .25 : s->centre ? .6 : 0) ? TULLE_F32 : TULLE_F64;
     s->scale = s->centre && unit(seed, 4, 9000) < .4;
     s->scores = unit(seed, 5, 9000) < .2;
     s->exponent = s->centre ? 0 : far * (s->type == TULLE_F32 ? 50 : 530);
@@ -148,7 +148,8 @@ static void judge(
     for (int i = 0; i < m * n && s->centre; i++) scale = fmax(scale, fabs(s->A[i]));
     *text = 0;
     for (int c = 0; c < count && !*text; c++) {
-        const double most = 2 * tolerance * sigma[c] + 1000 * eps * (norm + scale), by = s->scores ? 1 : sigma[c];
+        const double of_means = 20 * eps * scale * sqrt((double)m * n), by = s->scores ? 1 : sigma[c];
+        const double most = 2 * tolerance * sigma[c] + 1000 * eps * norm + of_means;
         double off = 0, back = 0;
         const double rough = s->truth[c] > 30 * noise ? noise * noise / s->truth[c] : 60 * noise; /* of the truth */
         if (!(fabs(sigma[c] - s->truth[c]) <= most + rough))

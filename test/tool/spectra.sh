@@ -26,6 +26,14 @@ if "$tulle" info | grep -q '^SuiteSparse: yes'; then
     expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -w SA
     expect 2 'not positive definite' eig stencil2d:n=10 stencil2d:n=10,shift=-4
     expect 2 'is not symmetric' eig "$data/arc130.mtx.gz" --sigma 1
+    # a sigma that is an eigenvalue, where the shift moves by more than half of what lies between values
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real symmetric\n250 250 250"; for (i = 1; i <= 250; i++) print i, i, i }' >"$work/levels.mtx"
+    for sigma in 111 171 211 248; do
+        expect 0 "^ *1  *$sigma  " eig "$work/levels.mtx" -k 1 --sigma $sigma --type f32
+    done
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real symmetric\n101 101 101"; for (i = 1; i <= 100; i++) print i, i, i * 1e-9; print 101, 101, 1 }' >"$work/levels.mtx"
+    expect 0 '^ *1  *8\.*[0-9]*e-09  ' eig "$work/levels.mtx" -k 1 --sigma 8e-9
+    expect 0 '^[1-9][0-9]* passes' eig "$work/levels.mtx" -k 2 --sigma 8e-9 --max-passes 400
 fi
 expect 0 '"method":"lobpcg","precond":"ic0".*"converged":5,"values":\[0.16202' eig stencil2d:n=10 -k 5 -m lobpcg --precond ic0 --pes 3 --json -o "$work/v.npy"
 expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -m lobpcg --pes 2

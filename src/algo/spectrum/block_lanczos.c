@@ -40,17 +40,17 @@ static double limit_of_inverse(const tulle_spectrum *s, double mu)
     return size * fmin(truly, fmax(s->options.tolerance, rounding));
 }
 
-/* Rounding of a product with a vector. */
-static double rounding_of(const tulle_spectrum *s)
+/* Rounding of a product of A, of that norm, with a vector; of S x, ten times less is allowed than of the rest. */
+static double rounding_of(const tulle_spectrum *s, double norm)
 {
-    return tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
+    return tulle__spectrum_epsilon(s) * norm + .1 * s->noise * (sqrt(norm) + s->noise);
 }
 
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 {
     if (s->filter.on) return tulle__chebyshev_limit(s, theta);
     if (s->pencil && s->pencil->nearest) return limit_of_inverse(s, theta);
-    const double rounding = rounding_of(s);
+    const double rounding = rounding_of(s, s->norm);
     if (!s->pencil) return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
     /* r of C may be as long as r / strictness of H and S, whose rounding is beside another norm than C's */
     const double truly = tulle__spectrum_true_limit(s, theta, 1) * s->pencil->strictness;
@@ -167,10 +167,11 @@ static tulle_status check_symmetry(const tulle_spectrum *s, int at, int width, i
             off = fmax(off, fabs(s->H[at - former + c][r] - s->work[r * former + c]));
             size = fmax(size, fmax(fabs(s->H[at - former + c][r]), fabs(s->work[r * former + c])));
         }
-    if (off <= fmax(most * fmax(size, s->norm), 100 * rounding_of(s))) return TULLE_OK;
+    size = fmax(size, s->norm); /* which the first pass has not found yet */
+    if (off <= fmax(most * size, 100 * rounding_of(s, size))) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG,
         "the matrix is not symmetric: u^T A v and v^T A u differ by %.3g for two of the vectors, which is %.2g of them",
-        off, off / fmax(size, s->norm));
+        off, off / size);
 }
 
 tulle_status tulle__lanczos_expand(tulle_spectrum *s, int width, int *next)
@@ -181,7 +182,7 @@ tulle_status tulle__lanczos_expand(tulle_spectrum *s, int width, int *next)
     const tulle_gidx left = s->A->n - n;
     const int former = s->passes == 1 ? s->width : 0;
     /* of an inverse, the norm is that of one vector in the basis: others are small beside it, not rounding */
-    const double scale = s->pencil && s->pencil->nearest ? 0 : rounding_of(s) / tulle__spectrum_epsilon(s);
+    const double scale = s->pencil && s->pencil->nearest ? 0 : rounding_of(s, s->norm) / tulle__spectrum_epsilon(s);
     for (int r = 0; r < width; r++)
         for (int c = 0; c < former; c++) s->work[r * former + c] = s->share[r][c];
     *next = 0;
@@ -369,7 +370,7 @@ static tulle_status go_on(tulle_spectrum *s, int width)
             TULLE_CALL(tulle__lanczos_probe(s, next, &found, &width));
             over = !found;
         }
-        done = over || s->passes >= s->allowed || tulle__chebyshev_misses(s);
+        done = over || s->passes >= s->allowed || tulle__chebyshev_misses(s) || tulle__pencil_drowned(s);
         /* either the basis is full, or it is invariant: T is decomposed */
         if (!done && !found) TULLE_CALL(advance(s, next, &width));
     }

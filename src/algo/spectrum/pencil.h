@@ -60,6 +60,9 @@ double tulle__pencil_least_distance(const tulle_mat *H);
  * rounding drowns these. */
 bool tulle__pencil_drowns(const struct tulle_spectrum *s, int found);
 
+/* The same, of several pairs, while they are sought: they would not converge. */
+bool tulle__pencil_drowned(const struct tulle_spectrum *s);
+
 /*
  * tulle__pencil_finish by another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted
  * ones to be among them. Collective, agreed.

@@ -23,15 +23,41 @@ static double reach(const tulle_spectrum *s, int found)
 }
 
 /*
- * True if a wanted value is so near to the shift that the factors' rounding may have made the others: C of norm m has
- * errors of epsilon N m^2, N the norm.
+ * True if C has a value m so large, of a pair so near to the shift, that the factors' rounding may have made the
+ * others: errors of C are epsilon N m^2, N the norm.
  */
+static bool make_rounding(const tulle__pencil *p, double m)
+{
+    return fabs(m) * tulle__pencil_shifted_scale(p) * tulle__pencil_least_distance(p->given_H) > 1;
+}
+
 static bool are_rounding(const tulle_spectrum *s, int found)
 {
+    bool any = false;
+    for (int i = 0; i < found; i++) any |= make_rounding(s->pencil, s->wanted[i]);
+    return any && found > 1;
+}
+
+bool tulle__pencil_drowned(const tulle_spectrum *s)
+{
+    bool any = false;
+    if (!s->pencil || !s->pencil->nearest || s->apart || s->options.count < 2 || s->solved < s->options.count)
+        return false;
+    for (int i = 0; i < s->options.count; i++) any |= make_rounding(s->pencil, s->theta[s->order[i]]);
+    return any;
+}
+
+/*
+ * True if a value that was not found may be nearer to sigma than a wanted one: those that were not are at least as far
+ * from the shift as the farthest that were. Beside a hundredth of the move, of which rounding is a small part.
+ */
+static bool reaches_too_far(const tulle_spectrum *s, int found)
+{
     const tulle__pencil *p = s->pencil;
-    double most = 0;
-    for (int i = 0; i < found; i++) most = fmax(most, fabs(s->wanted[i]));
-    return found > 1 && most * tulle__pencil_shifted_scale(p) * tulle__pencil_least_distance(p->given_H) > 1;
+    const double moved = fabs(p->shift - p->sigma);
+    double known = 0;
+    for (int i = 0; i < found; i++) known = fmax(known, 1 / fabs(s->wanted[i]));
+    return moved > 0 && found < s->A->n && reach(s, found) > known - .99 * moved;
 }
 
 bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
@@ -40,7 +66,7 @@ bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
     double most = 0, least = INFINITY;
     if (!p->nearest || s->apart) return false;
     if (are_rounding(s, found)) return true;
-    if (p->shift != p->sigma && reach(s, found) > 2 * fabs(p->shift - p->sigma)) return true;
+    if (reaches_too_far(s, found)) return true;
     for (int i = 0; i < found; i++) {
         most = fmax(most, fabs(s->wanted[i]));
         least = fmin(least, fabs(s->wanted[i]));
@@ -89,6 +115,7 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int found
     o.sigma = shift;
     o.count = count;
     o.basis = 0;
+    o.max_passes = s->allowed > s->passes ? s->allowed - s->passes : 1;
     TULLE_CALL(tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other));
     other->apart = true;
     tulle_status status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);
@@ -129,7 +156,7 @@ tulle_status tulle__pencil_apart(
     enum { TRIES = 8 };
     double distance = reach(s, found), far = 0;
     if (are_rounding(s, found)) /* and what they are near to is unknown */
-        distance = fmax(distance, .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * tulle__pencil_shifted_scale(p));
+        distance = .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * tulle__pencil_shifted_scale(p);
     bool over = false;
     tulle_status status = TULLE_OK;
     for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {

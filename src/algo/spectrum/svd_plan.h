@@ -31,7 +31,7 @@ static inline double tulle__svd_epsilon(const tulle_svd *s)
 /* Values at most this are zero to rounding: their left vectors are not S v / sigma. */
 static inline double tulle__svd_zero(const tulle_svd *s, double largest)
 {
-    return 1e3 * tulle__svd_epsilon(s) * largest + 100 * s->spectrum->noise;
+    return 1e3 * tulle__svd_epsilon(s) * largest + 2 * s->spectrum->noise;
 }
 
 /* ||S^T u - sigma v|| at which a triplet has converged. */

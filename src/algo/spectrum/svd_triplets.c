@@ -15,7 +15,8 @@
 
 double tulle__svd_limit(const tulle_svd *s, double sigma, double largest)
 {
-    return fmax(s->spectrum->options.tolerance * sigma, tulle__svd_zero(s, largest));
+    const double rounding = 1e3 * tulle__svd_epsilon(s) * largest + 10 * s->spectrum->noise;
+    return fmax(s->spectrum->options.tolerance * sigma, rounding);
 }
 
 void tulle__svd_keep_product(void *arg, int at)
