@@ -61,6 +61,17 @@ static double element(const struct system *s, uint64_t seed, int i, int j)
     }
 }
 
+/* The standard deviation of column j of A, 0 where it is rounding, and *mean. */
+static double deviation_of(const struct system *s, int j, double *mean)
+{
+    const int m = s->m, n = s->n;
+    double square = 0;
+    *mean = 0;
+    for (int i = 0; i < m; i++) *mean += s->A[i * n + j] / m;
+    for (int i = 0; i < m; i++) square += (s->A[i * n + j] - *mean) * (s->A[i * n + j] - *mean);
+    return m > 1 && square > 1e-20 * *mean * *mean ? sqrt(square / (m - 1)) : 0;
+}
+
 /* S of A, and the eigenvalues of S^T S. */
 static void solve(struct system *s)
 {
@@ -68,10 +79,8 @@ static void solve(struct system *s)
     const int m = s->m, n = s->n;
     memcpy(s->S, s->A, sizeof s->S);
     for (int j = 0; j < n && (s->centre || s->scale); j++) {
-        double mean = 0, square = 0;
-        for (int i = 0; i < m; i++) mean += s->A[i * n + j] / m;
-        for (int i = 0; i < m; i++) square += (s->A[i * n + j] - mean) * (s->A[i * n + j] - mean);
-        const double deviation = m > 1 && square > 1e-20 * mean * mean ? sqrt(square / (m - 1)) : 0;
+        double mean;
+        const double deviation = deviation_of(s, j, &mean);
         for (int i = 0; i < m; i++) {
             if (s->centre) s->S[i * n + j] -= mean;
             if (s->scale && deviation > 0) s->S[i * n + j] /= deviation;
@@ -145,7 +154,11 @@ static void judge(
     const double norm = s->truth[0], noise = sqrt(eps) * norm;
     const int m = s->m, n = s->n, count = s->count;
     double scale = 0; /* of what means were subtracted from */
-    for (int i = 0; i < m * n && s->centre; i++) scale = fmax(scale, fabs(s->A[i]));
+    for (int j = 0; j < n && s->centre; j++) {
+        double mean, deviation = deviation_of(s, j, &mean);
+        for (int i = 0; i < m; i++)
+            scale = fmax(scale, fabs(s->A[i * n + j]) / (s->scale && deviation > 0 ? deviation : 1));
+    }
     *text = 0;
     for (int c = 0; c < count && !*text; c++) {
         const double of_means = 20 * eps * scale * sqrt((double)m * n), by = s->scores ? 1 : sigma[c];
