@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "body.h"
 #include "drawn.h"
+#include "pairs_of_array.h"
 #include "tap.h"
 
 enum { MOST = 600 };
@@ -97,9 +98,6 @@ static void judge(
 static tulle_status pairs_of(
     tulle_comm *comm, const struct system *s, const tulle_array *a, double *value, tulle_spectrum_report *report)
 {
-    tulle_mat *A = NULL;
-    tulle_operator op = {.comm = NULL};
-    tulle_spectrum *plan = NULL;
     const tulle_spectrum_options options = {.size = sizeof options,
         .end = s->end,
         .count = s->count,
@@ -107,14 +105,7 @@ static tulle_status pairs_of(
         .basis = s->basis,
         .max_passes = 1000000,
         .chebyshev = s->filtered};
-    tulle_status status = tulle_mat_from_array(comm, a, &A);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
-    if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
-    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, NULL, report);
-    tulle_spectrum_free(plan);
-    tulle_operator_free(&op);
-    tulle_mat_free(A);
-    return status;
+    return pairs_of_array(comm, a, &options, value, NULL, report);
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)

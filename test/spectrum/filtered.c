@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "body.h"
 #include "drawn.h"
+#include "pairs_of_array.h"
 #include "tap.h"
 
 enum { MOST = 400, KINDS = 7 };
@@ -141,9 +142,6 @@ static void judge(const struct system *s, const double *value, const double *res
 static tulle_status pairs_of(
     tulle_comm *comm, const struct system *s, const tulle_array *a, double *number, tulle_spectrum_report *report)
 {
-    tulle_mat *A = NULL;
-    tulle_operator op = {.comm = NULL};
-    tulle_spectrum *plan = NULL;
     const tulle_spectrum_options options = {.size = sizeof options,
         .end = s->end,
         .count = s->count,
@@ -152,14 +150,7 @@ static tulle_status pairs_of(
         .max_passes = 1000000,
         .chebyshev = true,
         .degree = s->degree};
-    tulle_status status = tulle_mat_from_array(comm, a, &A);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
-    if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
-    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, number, number + s->count, NULL, report);
-    tulle_spectrum_free(plan);
-    tulle_operator_free(&op);
-    tulle_mat_free(A);
-    return status;
+    return pairs_of_array(comm, a, &options, number, number + s->count, report);
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)

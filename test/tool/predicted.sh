@@ -49,7 +49,7 @@ field() {
     sed -n "s/.*\"$1\":\"\{0,1\}\([a-z0-9]*\).*/\1/p"
 }
 
-# What differs between a prediction and a run; nothing if they agree. The passes of a filter are known by its degree.
+# Differences between a prediction and a run; nothing if they agree. The passes of a filter are known by its degree.
 compare() {
     word=$1 bounds=$2
     shift 2
