@@ -143,8 +143,8 @@ typedef struct tulle_krylov_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_krylov_method method;
     /*
-     * A column is solved if ||b - A x|| <= max(tolerance ||b||, absolute). 0: 1e-8; TULLE_NONE:
-     * only absolute counts
+     * A column is solved if ||b - A x|| <= max(tolerance ||b||, absolute). 0: 1e-8, f32: 1e-5;
+     * TULLE_NONE: only absolute counts
      */
     double tolerance;
     double absolute;
@@ -309,7 +309,7 @@ typedef struct tulle_least_squares_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_least_squares_method method;
     double damp;                /* at least 0 */
-    double tolerance, absolute; /* as in tulle_krylov_options: 0: 1e-8; TULLE_NONE: only absolute counts */
+    double tolerance, absolute; /* as in tulle_krylov_options: 0: 1e-8, f32: 1e-5; TULLE_NONE: 0 */
     double gradient;            /* 0: 1e-8, f32: 1e-5; TULLE_NONE: 0 */
     int64_t max_iterations;     /* 0: 10000; TULLE_NONE: only the initial guess is evaluated */
     int width;                  /* most columns at a time, up to 64; 0: as memory allows */

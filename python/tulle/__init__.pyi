@@ -85,22 +85,22 @@ def matmul_plan(A: _Matrix, B: _Matrix, *, algorithm: str | None = None, device:
 def gemm(A: _Matrix, B: _Matrix, *, alpha: float = 1.0, algorithm: str | None = None, device: str | None = None) -> _Matrix: ...
 def sddmm(S: _Matrix, X: _Array, Y: _Array, *, alpha: float = 1.0) -> _Matrix: ...
 def cg(
-    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float = 1e-8, atol: float = 0.0,
+    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float | None = None, atol: float = 0.0,
     maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...
 def gmres(
-    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float = 1e-8, atol: float = 0.0,
+    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float | None = None, atol: float = 0.0,
     restart: int | None = None, maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str | None = None,
 ) -> tuple[_Array, int]: ...
 def block_cg(
-    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float = 1e-8, atol: float = 0.0,
+    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float | None = None, atol: float = 0.0,
     maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...
 def minres(
-    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float = 1e-8, atol: float = 0.0, shift: float = 0.0,
+    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float | None = None, atol: float = 0.0, shift: float = 0.0,
     maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...

@@ -140,6 +140,11 @@ def refuse_not_finite(reports):
                              "whose square is inf")
 
 
+def usual_limit(dtype):
+    """The limit on ||r|| / ||b||, or on a gradient, where none was given."""
+    return 1e-5 if dtype == np.float32 else 1e-8
+
+
 def _solve(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart=None):
     with home_of(A=A, M=M):
         return _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart)
@@ -176,8 +181,9 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
         if first.shape not in (right.shape, right.shape[:1]) or first.size != right.size:
             raise ValueError(f"x0 is of shape {first.shape}, and b of {np.shape(b)}")
         x[:] = first.reshape(right.shape)
+    limit = usual_limit(dtype) if rtol is None else at_least_0("rtol", rtol)
     reports = _core.krylov(current(), operator, preconditioner, describe("b", right).array, describe("x0", x).array, method,
-                           at_least_0("rtol", rtol), at_least_0("atol", atol), min(most * unit, 2**63 - 1), restart,
+                           limit, at_least_0("atol", atol), min(most * unit, 2**63 - 1), restart,
                            x0 is not None, kind == "x", None if callback is None else _watch(callback, kind, b))
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
@@ -191,12 +197,12 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
     return like(x[:, 0] if vector else x, b), info
 
 
-def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
+def cg(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A x = b by conjugate gradients; A is symmetric positive definite. Returns (x, info).
 
-    Until ||b - A x|| <= max(rtol ||b||, atol). info: 0, maxiter if that was reached, or -1 if the
-    method broke down; report()["stop"] names the cause, and "history" has the residuals. A, b and x0
-    must be finite: ValueError names the one that is not.
+    Until ||b - A x|| <= max(rtol ||b||, atol); rtol is 1e-8 unless given, of float32 1e-5. info: 0,
+    maxiter if that was reached, or -1 if the method broke down; report()["stop"] names the cause, and
+    "history" has the residuals. A, b and x0 must be finite: ValueError names the one that is not.
 
     A: sparse, dense, a Stream, or an operator with matvec, as scipy's LinearOperator. b may have
     several columns, which are solved one after the other. M approximates the inverse of A: a
@@ -211,7 +217,7 @@ def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=Non
     return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
 
-def gmres(A, b, x0=None, *, rtol=1e-8, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
+def gmres(A, b, x0=None, *, rtol=None, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
           callback_type=None):
     """Solves A x = b by restarted GMRES for any square A; as cg, with scipy's restart, maxiter and callback.
 
@@ -224,7 +230,7 @@ def gmres(A, b, x0=None, *, rtol=1e-8, atol=0.0, restart=None, maxiter=None, M=N
     return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, kind, 20 if restart is None else restart)
 
 
-def minres(A, b, x0=None, *, rtol=1e-8, atol=0.0, shift=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
+def minres(A, b, x0=None, *, rtol=None, atol=0.0, shift=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A X = B by MINRES for a symmetric A, which may be indefinite or singular; as cg.
 
     Each column has a recurrence of its own, and a product serves all of them. M is symmetric positive definite. A
@@ -236,7 +242,7 @@ def minres(A, b, x0=None, *, rtol=1e-8, atol=0.0, shift=0.0, maxiter=None, M=Non
     return _solve("minres", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
 
-def block_cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
+def block_cg(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A X = B for all columns of B together, which share their search directions; as cg.
 
     callback is called for each column in each iteration, until the column has converged.

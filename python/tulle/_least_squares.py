@@ -7,7 +7,7 @@ import numpy as np
 from . import _core
 from ._arrays import describe, like
 from ._errors import UnsupportedError
-from ._krylov import Step, _fixed, refuse_not_finite
+from ._krylov import Step, _fixed, refuse_not_finite, usual_limit
 from ._products import matmul
 from ._report import keep
 from ._team import alone, current, home_of
@@ -82,11 +82,10 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, show, variances, x0, cal
             right = np.ascontiguousarray(right - np.asarray(matmul(A, start)).reshape(right.shape))
         elif start is not None:
             x[:] = start
-        single = dtype == np.float32
         var = np.zeros(x.shape, dtype) if variances else None
         if show:
             callback = _log(name, shape, callback)
-        tolerance = (1e-5 if single else 1e-8) if btol is None else float(btol)
+        tolerance = usual_limit(dtype) if btol is None else float(btol)
         gradient = 0.0 if atol is None else float(atol) or -1.0
         reports = _core.least_squares(
             current(), path, mat, describe("b", right).array, describe("x", x).array,

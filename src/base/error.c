@@ -6,8 +6,10 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tulle/types.h>
 
@@ -53,19 +55,46 @@ static size_t put_index(char *to, size_t capacity, const char **from, int first)
     return (size_t)written < capacity ? (size_t)written : capacity - 1;
 }
 
+/* Bytes of the character at p; 0: it is a control character, or not UTF-8, as words of a broken file may be. */
+static size_t printable_bytes(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    const unsigned lead = u[0], next = lead < 0x80 ? 0 : u[1];
+    const size_t bytes = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if ((lead < ' ' && lead != '\n' && lead != '\t') || lead == 0x7f) return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((u[i] & 0xc0) != 0x80) return 0;
+    /* controls; longer than need be; surrogates; beyond the last character */
+    const bool is_none = (lead == 0xc2 && next < 0xa0) || (lead == 0xe0 && next < 0xa0) ||
+                         (lead == 0xed && next > 0x9f) || (lead == 0xf0 && next < 0x90) ||
+                         (lead == 0xf4 && next > 0x8f);
+    return is_none ? 0 : bytes;
+}
+
+/* Copies the character at *from, or a question mark for what is none. */
+static size_t put_character(char *to, size_t capacity, const char **from)
+{
+    const size_t bytes = printable_bytes(*from), fits = bytes < capacity ? bytes : 0;
+    memcpy(to, fits ? *from : "?", fits ? fits : 1);
+    *from += bytes ? bytes : 1;
+    return fits ? fits : 1;
+}
+
 const char *tulle_error_message_from(int first)
 {
     size_t used = 0;
     for (const char *p = last_message; *p && used + 1 < sizeof shown_message;) {
         const size_t capacity = sizeof shown_message - used;
-        const char mark = *p++;
+        const char mark = *p;
         if (mark == TULLE__MARK_AT) {
+            p++;
             used += put_index(shown_message + used, capacity, &p, first);
         } else if (mark == TULLE__MARK_COUNTED) {
+            p++;
             const int written = first ? snprintf(shown_message + used, capacity, " (from %d)", first) : 0;
             used += (size_t)written < capacity ? (size_t)written : capacity - 1;
         } else {
-            shown_message[used++] = mark;
+            used += put_character(shown_message + used, capacity, &p);
         }
     }
     shown_message[used] = '\0';

@@ -56,6 +56,29 @@ static void test_messages(void)
     ok(strlen(tulle_error_message()) == TULLE_MESSAGE_MAX - 1, "a long message is cut");
 }
 
+/* Words of files are shown as they are where they are text, and each byte that is not as a question mark. */
+static void test_bytes(void)
+{
+    static const char *const cases[][2] = {{"\xc3\xa9t\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\t.",
+                                               "\xc3\xa9t\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\t."},
+        {"a\x1b[2Jb\x7f\r\x01", "a?[2Jb???"}, {"\x80\xff\xfe", "???"}, {"\xc3", "?"}, {"\xe2\x82", "??"},
+        {"\xe2\x82x", "??x"}, {"\xc0\xaf", "??"}, {"\xc2\x9b", "??"}, {"\xe0\x80\x80", "???"}, {"\xed\xa0\x80", "???"},
+        {"\xf0\x80\x80\x80", "????"}, {"\xf4\x90\x80\x80", "????"}, {"\xf5\x80\x80\x80", "????"}};
+    char text[2 * TULLE_MESSAGE_MAX] = "";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tulle__fail(TULLE_ERR_FORMAT, "%s", cases[i][0]);
+        ok(!strcmp(tulle_error_message(), cases[i][1]), "bytes %zu: %s", i, tulle_error_message());
+    }
+    for (size_t i = 0; i < sizeof text - 1; i++) text[i] = i % 2 ? '\xa9' : '\xc3';
+    for (size_t shift = 0; shift < 2; shift++) {
+        tulle__fail(TULLE_ERR_FORMAT, "%s%s", shift ? "." : "", text);
+        const char *shown = tulle_error_message();
+        const size_t bytes = strlen(shown);
+        ok(bytes == TULLE_MESSAGE_MAX - 1 && (shown[bytes - 1] == '?' || shown[bytes - 1] == '\xa9'),
+            "a cut character is none: %zu bytes", bytes);
+    }
+}
+
 static void test_narrow(void)
 {
     int32_t x = 7;
@@ -70,6 +93,7 @@ int main(void)
 {
     test_names();
     test_messages();
+    test_bytes();
     test_narrow();
     return tap_done();
 }

@@ -106,6 +106,32 @@ for option in '--which LA' '--method lanczos' '--degree 3' --bounds '--cols 4' '
     expect 2 "predict svd does not read ${option%% *}" predict svd stencil2d:n=4 $option
 done
 expect 2 'predict eig does not read --grid' predict eig stencil2d:n=4 --grid 1x1
+for option in '--count 3' '--tol 1e-3' '--passes 2' --bounds '--method lanczos' '--which LA' '--block 3' '--basis 9' '--degree 4'; do
+    # shellcheck disable=SC2086
+    expect 2 "predict of a product does not read ${option%% *}, which is for .*" predict stencil2d:n=4 $option
+    # shellcheck disable=SC2086
+    expect 2 "predict gemm does not read ${option%% *}, which is for .*" predict gemm --size 9 $option
+done
+expect 2 'predict of a product does not read --size, which is for gemm' predict stencil2d:n=4 --size 9
+expect 2 'predict gemm does not read --cyclic, which is for a product' predict gemm --size 9 --cyclic
+# sizes, devices and reading that nothing would read
+expect 2 'is of sizes, .* and not of absent.mtx' predict gemm absent.mtx --size 9
+expect 2 'predict of gemm reads --tiles with --device only' predict gemm --size 9 --tiles 2
+expect 2 'predict of gemm reads --devices with --device only' predict gemm --size 9 --devices 2
+expect 2 'predict of a product reads --device-rate with --device only' predict stencil2d:n=4 --device-rate 1T
+expect 2 'predict of a product reads --estimate without --cols only' predict stencil2d:n=4 --cols 2 --estimate
+expect 2 'predict gemm does not read --zero-based' predict gemm --size 9 --zero-based
+expect 2 "does not model 'lnik' of a device" predict gemm --size 9 --device limit:mem=1G,lnik=8G --machine summit
+expect 2 "does not model 'latency' of a device" predict stencil2d:n=4 --device limit:latency=5ms,mem=1G+cpu --machine summit
+expect 2 'transfers is whole with --device' predict stencil2d:n=4 --cols 8 --transfers rows --device limit:mem=1M --machine summit
+expect 3 'grid 2x2 takes [0-9]* bytes on 4 PEs, and --memory is 1000' \
+    predict gemm --size 100 --pes 4 --grid 2x2 --memory 1K --machine summit
+# passes that --tol leaves open; a degree that is not known is null, and the passes of its bounds are said
+expect 0 '"passes_most":100[0-9]' predict pca "$data/ash219.mtx.gz" -k 5 --tol 1e-6 --json --machine summit
+expect 2 'passes takes so many' predict svd "$data/ash219.mtx.gz" -k 5 --tol 1e-6 --passes 2 --machine summit
+expect 2 '\--tol' predict eig stencil2d:n=9 --tol 2 --machine summit
+expect 0 '"degree":null,"passes":null,"passes_usual":\[[1-9][0-9]*,[1-9][0-9]*\]' \
+    predict eig stencil2d:n=30 -k 30 -w SA --method chebyshev --degree 20 --json --machine summit
 expect 2 'predict lobpcg does not read --bounds' predict lobpcg stencil2d:n=4 --bounds
 expect 2 '^.*not LM' predict lobpcg stencil2d:n=4 -w LM
 expect 2 'a block of 64 directions' predict lobpcg stencil2d:n=20 -k 65

@@ -38,6 +38,7 @@ cases_of() {
             if (word == "eig" && rand() < .5) o = o " --method " pick("lanczos|chebyshev|chebyshev|auto")
             if (rand() < .15) o = o " --degree " 2 + int(20 * rand())
             if (word ~ /svd|pca/ && rand() < .5) o = o " --passes " 1 + int(5 * rand())
+            if (rand() < .2) o = o " --tol " pick("1e-2|1e-5|1e-12|3")
             if (rand() < .1) o = o " --memory " pick("90M|120M|1G")
             print m, n, kind, word, o
         }

@@ -133,6 +133,32 @@ report $? "--alg all goes without those that do not read --no-offset"
 "$tulle" trisolve s.mtx --from tril --pes 2 --method all --tasks 2 >out 2>&1
 [ $? = 0 ] && ! grep -q levels out && grep -q zerocopy out
 report $? "--method all goes without those that do not read --tasks"
+# ---- what operands or other options leave without a reader ----
+"$tulle" gen dense:m=3,n=3 -o d.npy -q
+"$tulle" convert s.mtx s.bsp.h5 -q
+while IFS='|' read -r pattern command; do
+    # shellcheck disable=SC2086
+    expect 2 "$pattern" $command
+done <<'ROWS'
+--blocks has 2 words, and at most 1 are read here|matfun sign:mu=1 s.mtx --blocks 1,2
+--blocks has 2 words, and at most 1 are read here|density s.mtx --electrons 2 --blocks 1,2
+--blocks has 3 words, and at most 2 are read here|stat s.mtx --blocks 2,2,7
+--blocks has 3 words, and at most 2 are read here|spmm s.mtx --cols 2 --blocks 1,1,1
+--blocks has 4 words, and at most 3 are read here|spgemm s.mtx --blocks 1,1,1,1
+--m is a size of random factors, and A is in d.npy|gemm d.npy --m 9
+--k is a size of random factors, and A is in d.npy|gemm d.npy --k 9
+--n is a size of random factors, and both are in files|gemm d.npy d.npy --n 9
+--size is a size of random factors, and both are in files|gemm d.npy d.npy --size 9
+--max-passes is of a run to convergence|svd s.mtx -k 2 --passes 3 --max-passes 9
+--max-passes is of a run to convergence, which --tol asks for|pca s.mtx -k 2 --max-passes 9
+--drop-zeros is of a matrix in memory|stream s.bsp.h5 --source file --drop-zeros
+--duplicates is of a matrix in memory|solve s.bsp.h5 --source file --duplicates error
+--zero-based is of a matrix in memory|eig s.bsp.h5 --source file --zero-based
+--assume is of a matrix in memory|svd s.bsp.h5 -k 2 --source file --assume foo
+--lenient is of a matrix in memory|pca s.bsp.h5 -k 2 --source file --lenient
+--general writes both triangles, and --format symmetric one|convert s.mtx o.mtx --general --format symmetric
+ROWS
+expect 0 'the file has a banner, which is read instead' stat a.mtx --assume 'matrix coordinate real symmetric'
 # values that are the default ask for nothing
 expect 0 summa spmm a.mtx --cols 2 --pes 4 --alg summa --transfers auto --replication 1 --resident host --pin on
 report_end

@@ -42,7 +42,8 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
             operand, shape.m, shape.n);
     const tulle_gidx n[3] = {shape.m, shape.m, shape.m};
     const int known[3] = {shape.block, shape.block, shape.block};
-    if (status == TULLE_OK) status = block_sizes_read(options_word(options, "blocks", "auto"), comm, n, known, &sizes);
+    if (status == TULLE_OK)
+        status = block_sizes_read(options_word(options, "blocks", "auto"), 1, comm, n, known, &sizes);
     const tulle_layout_spec spec = {.m = shape.m,
         .n = shape.n,
         .grid_rows = tulle_comm_size(comm),

@@ -10,13 +10,31 @@
 #include "report/json_write.h"
 #include "verbs/device_fit.h"
 
+/* Refuses keys of a spec that are not modelled. */
+static tulle_status check_keys(const char *spec)
+{
+    static const char *const known[] = {"mem", "link", "peer", "flops"};
+    enum { KNOWN = sizeof known / sizeof *known };
+    const char *at = strchr(spec, ':');
+    for (int k = 0; at && *at && *at != '+'; k = 0) {
+        const size_t length = strcspn(++at, "=,+");
+        while (k < KNOWN && !(strlen(known[k]) == length && strncmp(at, known[k], length) == 0)) k++;
+        if (k == KNOWN)
+            return tulle_fail(TULLE_ERR_ARG,
+                "predict does not model '%.*s' of a device: there are mem, link, peer and flops", (int)length, at);
+        at += strcspn(at, ",+");
+    }
+    return TULLE_OK;
+}
+
 tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices)
 {
     const char *spec = options_word(options, "device", NULL);
     *devices = (tulle_device_model){.flops = options_size(options, "device-rate", 0)};
     if (!spec) return TULLE_OK;
     devices->devices = (int)options_int(options, "devices", 1);
-    tulle_status status = device_fit_word(spec, "mem", &devices->memory);
+    tulle_status status = check_keys(spec);
+    if (status == TULLE_OK) status = device_fit_word(spec, "mem", &devices->memory);
     if (status == TULLE_OK) status = device_fit_word(spec, "link", &devices->link);
     if (status == TULLE_OK) status = device_fit_word(spec, "peer", &devices->peer);
     if (status == TULLE_OK && devices->flops <= 0) status = device_fit_word(spec, "flops", &devices->flops);

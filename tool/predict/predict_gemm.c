@@ -90,9 +90,14 @@ static tulle_status choose(const struct options *options, struct forecast *f)
         double memory = options_size(options, "memory", 0) / f->pes;
         return tulle_gemm_grid_best(f->m, f->n, f->k, f->type, f->pes, (size_t)memory, &f->grid);
     }
+    const double limit = options_size(options, "memory", 0);
     tulle_status status = parse_grid(text, &rows, &cols, &layers);
-    if (status != TULLE_OK) return status;
-    return tulle_gemm_grid_of(f->m, f->n, f->k, f->type, f->pes, rows, cols, layers, &f->grid);
+    if (status == TULLE_OK)
+        status = tulle_gemm_grid_of(f->m, f->n, f->k, f->type, f->pes, rows, cols, layers, &f->grid);
+    if (status == TULLE_OK && limit > 0 && (double)f->grid.memory * f->pes > limit)
+        return tulle_fail(TULLE_ERR_LIMIT, "--grid %s takes %.0f bytes on %d PEs, and --memory is %.0f", text,
+            (double)f->grid.memory * f->pes, f->pes, limit);
+    return status;
 }
 
 static void predict(struct forecast *f)
@@ -177,6 +182,9 @@ tulle_status predict_gemm(const struct options *options)
     f.m = options_int(options, "m", size);
     f.n = options_int(options, "n", size >= 0 ? size : f.m);
     f.k = options_int(options, "k", size >= 0 ? size : f.m);
+    if (options->noperands > 1)
+        return tulle_fail(
+            TULLE_ERR_ARG, "predict gemm is of sizes, --size or --m, --n and --k, and not of %s", options->operand[1]);
     if (f.m < 0) return tulle_fail(TULLE_ERR_ARG, "predict gemm needs --size, or --m");
     tulle_status status = reading_options(options, &reading);
     f.type = reading.type;

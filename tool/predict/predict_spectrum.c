@@ -3,23 +3,19 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <tulle/spectrum.h>
 
+#include "predict/predict_words.h"
 #include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "solves/spectrum_choice.h"
 #include "verb.h"
 
-enum { EIG, LOBPCG, SVD, PCA, WORDS };
-static const char *const words[WORDS] = {"eig", "lobpcg", "svd", "pca"};
-
-static const struct verb *const verbs[WORDS] = {&verb_eig, &verb_eig, &verb_svd, &verb_pca};
-
 struct forecast {
-    int word, pes, threads;
+    enum predicted word;
+    int pes, threads;
     tulle_spectrum_sizes sizes;
     tulle_gidx m, n, iterated; /* of A; rows of the vectors that are iterated */
     double nnz;
@@ -38,49 +34,6 @@ struct forecast {
     tulle_machine machine;
 };
 
-int predict_spectrum_word(const char *word)
-{
-    for (int w = 0; w < WORDS; w++)
-        if (strcmp(word, words[w]) == 0) return 1;
-    return 0;
-}
-
-/* ---- options ---- */
-
-/* True for options that all of these words read, beside those of their own verb. */
-static int is_common(const struct option *option)
-{
-    static const char *const names[] = {"machine", "pes", "threads", "type", "memory", "json", "quiet", "help"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(option->name, names[i]) == 0) return 1;
-    return option->group == GROUP_READING;
-}
-
-/* True for options of a word that are predicted. */
-static int is_read(const struct verb *verb, const char *name)
-{
-    static const char *const names[] = {"count", "passes", "block", "basis", "which", "method", "degree"};
-    if (strcmp(name, "bounds") == 0) return verb == &verb_eig;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (const struct option *o = verb->options; strcmp(name, names[i]) == 0 && o->name; o++)
-            if (strcmp(o->name, name) == 0) return 1;
-    return 0;
-}
-
-/* Refuses options that the word's verb has not, or whose effect is not predicted. */
-static tulle_status check_options(const struct options *o, int word)
-{
-    for (int i = 0; i < o->count; i++) {
-        const struct option *option = &o->table[i];
-        const char *name = option->name;
-        if (!o->value[i].given || is_common(option)) continue;
-        const int of_eig = strcmp(name, "method") == 0 || strcmp(name, "degree") == 0 || strcmp(name, "bounds") == 0;
-        if (!is_read(verbs[word], name) || (word == LOBPCG && of_eig))
-            return tulle_fail(TULLE_ERR_ARG, "predict %s does not read --%s", words[word], name);
-    }
-    return TULLE_OK;
-}
-
 /* ---- passes ---- */
 
 static int64_t parts_of(int64_t count, int64_t width)
@@ -98,13 +51,13 @@ static int64_t passes_of_all(const struct forecast *f)
 /* These, and one more for the means of components. */
 static int64_t last_passes(const struct forecast *f)
 {
-    return passes_of_all(f) + (f->word == PCA);
+    return passes_of_all(f) + (f->word == PREDICT_PCA);
 }
 
 /* Singular values that are 0, or have not converged, have residuals by products of their own. */
 static int64_t passes_of_zeros(const struct forecast *f)
 {
-    return f->word >= SVD ? passes_of_all(f) : 0;
+    return f->word >= PREDICT_SVD ? passes_of_all(f) : 0;
 }
 
 /* Bounds of the passes of a method that iterates; filtered: one that may have a filter of up to that degree. */
@@ -115,7 +68,7 @@ static void bound_passes(struct forecast *f, int filtered)
     f->least = fewest + last;
     f->most = PASSES + last + passes_of_zeros(f);
     if (filtered) f->most = FILTERED + filtered + fewest + 2 * last + 1; /* and without it, if pairs are left */
-    if (f->word != LOBPCG) return;
+    if (f->word != PREDICT_LOBPCG) return;
     f->least = 1;
     f->most = 2 * PASSES + 2; /* steps, and products anew */
 }
@@ -195,7 +148,7 @@ static tulle_status read_bounds(struct forecast *f, const struct options *o)
 static tulle_status choose_eig(struct forecast *f, const struct options *o, const tulle_operand_shape *shape)
 {
     tulle_spectrum_options *s = &f->spectrum;
-    const int lobpcg = f->word == LOBPCG, judged = options_flag(o, "memory");
+    const int lobpcg = f->word == PREDICT_LOBPCG, judged = options_flag(o, "memory");
     tulle_status status = eig_options(o, lobpcg, s);
     if (status == TULLE_OK) status = eig_choose(o, f->operand, shape, 0, lobpcg, s, &f->sizes);
     if (status == TULLE_OK && judged) status = eig_needs(o, shape, f->type, s, 0, NULL);
@@ -211,10 +164,10 @@ static tulle_status choose_eig(struct forecast *f, const struct options *o, cons
 static tulle_status choose_svd(struct forecast *f, const struct options *o, const tulle_operand_shape *shape)
 {
     tulle_svd_options *s = &f->svd;
-    tulle_status status = svd_options(o, f->word == PCA, s);
+    tulle_status status = svd_options(o, f->word == PREDICT_PCA, s);
     if (status == TULLE_OK) status = svd_choose(o, f->operand, shape, s, &f->sizes);
     if (status == TULLE_OK && options_flag(o, "memory"))
-        status = svd_needs(o, words[f->word], shape, f->type, s, 0, 0, 0);
+        status = svd_needs(o, predict_word(f->word), shape, f->type, s, 0, 0, 0);
     if (status != TULLE_OK) return status;
     f->iterated = svd_turned(s, shape, 0) ? f->m : f->n;
     f->memory = svd_memory(s, shape, f->type, f->pes, 0);
@@ -253,13 +206,26 @@ static void predict(struct forecast *f)
         tulle_roofline_spmm(&f->machine, f->threads, f->type, rows, of, f->nnz / f->pes, f->sizes.block);
     f->matrix = f->nnz * (value + 4) + 8 * ((double)f->m + 1);
     f->bytes = f->matrix;
-    f->seconds = roof.rate > 0 ? (f->word >= SVD ? 2 : 1) * 2 * f->nnz / f->pes * f->sizes.block / roof.rate : 0;
-    f->vectors = f->word == EIG ? seconds_of_block(f) : 0;
+    f->seconds =
+        roof.rate > 0 ? (f->word >= PREDICT_SVD ? 2 : 1) * 2 * f->nnz / f->pes * f->sizes.block / roof.rate : 0;
+    f->vectors = f->word == PREDICT_EIG ? seconds_of_block(f) : 0;
+}
+
+/* A degree that only --bounds finds is null; the passes of a filter are those of its least and its highest one. */
+static void print_json_method(const struct forecast *f)
+{
+    char degree[16] = "null", passes[48] = "null";
+    if (f->plain || f->degree) snprintf(degree, sizeof degree, "%d", f->plain ? 0 : f->degree);
+    if (f->about) snprintf(passes, sizeof passes, "%" PRId64, f->about);
+    json_printf(stdout, ",\"method\":\"%s\",\"basis\":%d,\"degree\":%s,\"passes\":%s",
+        f->spectrum.chebyshev ? "chebyshev" : "lanczos", f->sizes.basis, degree, passes);
+    if (!f->plain) json_printf(stdout, ",\"passes_usual\":[%" PRId64 ",%" PRId64 "]", f->usual[0], f->usual[1]);
+    json_printf(stdout, ",\"block_seconds\":%.6g", f->vectors);
 }
 
 static void print_json(const struct forecast *f, const struct options *o)
 {
-    printf("{\"op\":\"%s\",\"predicted\":true,\"operand\":", words[f->word]);
+    printf("{\"op\":\"%s\",\"predicted\":true,\"operand\":", predict_word(f->word));
     json_text(o->operand[1], stdout);
     printf(",\"machine\":");
     json_text(options_word(o, "machine", "here"), stdout);
@@ -269,11 +235,7 @@ static void print_json(const struct forecast *f, const struct options *o)
         ",\"matrix_bytes\":%.0f,\"pass_bytes\":%.0f,\"pass_seconds\":%.6g,\"memory\":%.0f",
         f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->sizes.count, f->sizes.block, f->least,
         f->most, f->matrix, f->bytes, f->seconds, f->memory);
-    if (f->word == EIG)
-        json_printf(stdout,
-            ",\"method\":\"%s\",\"basis\":%d,\"degree\":%d,\"passes\":%" PRId64 ",\"block_seconds\":%.6g",
-            f->spectrum.chebyshev ? "chebyshev" : "lanczos", f->sizes.basis, f->spectrum.chebyshev ? f->degree : 0,
-            f->about, f->vectors);
+    if (f->word == PREDICT_EIG) print_json_method(f);
     printf("}\n");
 }
 
@@ -302,31 +264,31 @@ static void print_passes(const struct forecast *f)
 
 static void print_text(const struct forecast *f, const struct options *o)
 {
-    printf("%s %s: %" PRId64 " x %" PRId64 ", %.0f entries, %s, %d %s on %d %s\n", words[f->word], o->operand[1], f->m,
-        f->n, f->nnz, tulle_type_name(f->type), f->sizes.count,
-        f->word <= LOBPCG ? plural(f->sizes.count, "pair", "pairs") : plural(f->sizes.count, "value", "values"), f->pes,
-        plural(f->pes, "PE", "PEs"));
+    printf("%s %s: %" PRId64 " x %" PRId64 ", %.0f entries, %s, %d %s on %d %s\n", predict_word(f->word), o->operand[1],
+        f->m, f->n, f->nnz, tulle_type_name(f->type), f->sizes.count,
+        f->word <= PREDICT_LOBPCG ? plural(f->sizes.count, "pair", "pairs") : plural(f->sizes.count, "value", "values"),
+        f->pes, plural(f->pes, "PE", "PEs"));
     print_passes(f);
     printf("a pass   reads %.0f bytes, by all PEs together, in %.4g s at the machine's rates\n", f->bytes, f->seconds);
-    if (f->word == EIG) printf("a block  takes %.4g s more to be orthogonalised and for restarts\n", f->vectors);
+    if (f->word == PREDICT_EIG)
+        printf("a block  takes %.4g s more to be orthogonalised and for restarts\n", f->vectors);
     printf("time     %s %.4g s%s\n", f->about ? "about" : "at least",
-        seconds_of(f, f->usual[0] ? f->usual[0] : f->least), f->word == EIG ? "" : " in products");
+        seconds_of(f, f->usual[0] ? f->usual[0] : f->least), f->word == PREDICT_EIG ? "" : " in products");
     printf("memory   %.0f bytes a PE beside A, which has %.0f in memory\n", f->memory, f->matrix);
 }
 
 tulle_status predict_spectrum(const struct options *options)
 {
     const int cores = tulle_cores_free();
-    struct forecast f = {.plain = 1,
+    struct forecast f = {.word = predict_what(options),
+        .plain = 1,
         .operand = options->noperands > 1 ? options->operand[1] : NULL,
         .pes = (int)options_int(options, "pes", 1),
         .threads = (int)options_int(options, "threads", 1)};
     tulle_read_options reading;
     tulle_operand_shape shape;
-    while (strcmp(options->operand[0], words[f.word]) != 0) f.word++;
-    if (options->noperands < 2) return tulle_fail(TULLE_ERR_ARG, "predict %s needs a matrix", words[f.word]);
-    tulle_status status = check_options(options, f.word);
-    if (status == TULLE_OK) status = reading_options(options, &reading);
+    if (options->noperands < 2) return tulle_fail(TULLE_ERR_ARG, "predict %s needs a matrix", predict_word(f.word));
+    tulle_status status = reading_options(options, &reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[1], &reading, &shape);
     if (status != TULLE_OK) return status;
     f.type = reading.type;
@@ -336,7 +298,7 @@ tulle_status predict_spectrum(const struct options *options)
         return tulle_fail(TULLE_ERR_ARG, "%s does not say in its header how many entries it has", options->operand[1]);
     f.nnz = (double)shape.stored * (shape.symmetric ? 2 : 1);
     f.reading = reading;
-    status = (f.word <= LOBPCG ? choose_eig : choose_svd)(&f, options, &shape);
+    status = (f.word <= PREDICT_LOBPCG ? choose_eig : choose_svd)(&f, options, &shape);
     if (status == TULLE_OK)
         status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (status != TULLE_OK) return status;

@@ -2,7 +2,6 @@
 /* tulle predict: the predicted time of each algorithm on a machine, for any number of PEs. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <tulle/budget.h>
 
@@ -10,6 +9,7 @@
 #include "predict/predict_devices.h"
 #include "predict/predict_gemm.h"
 #include "predict/predict_spectrum.h"
+#include "predict/predict_words.h"
 #include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
@@ -65,7 +65,7 @@ static tulle_status into_blocks(
     if (!list) return TULLE_OK;
     if (!b) return tulle_fail(TULLE_ERR_ARG, "--blocks is for a product of two sparse matrices");
     tulle_status status = block_sizes_known(f->options, &f->reading, 1, comm, known);
-    if (status == TULLE_OK) status = block_sizes_read(list, comm, n, known, sizes);
+    if (status == TULLE_OK) status = block_sizes_read(list, 3, comm, n, known, sizes);
     if (status == TULLE_OK) status = tulle_layout_in_blocks(tulle_mat_layout(a), &sizes->cut[0], &sizes->cut[1], &l[0]);
     if (status == TULLE_OK) status = tulle_layout_in_blocks(tulle_mat_layout(b), &sizes->cut[1], &sizes->cut[2], &l[1]);
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(a, l[0], A);
@@ -210,8 +210,10 @@ static void print_text(const struct forecast *f)
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
-    if (strcmp(options->operand[0], "gemm") == 0) return predict_gemm(options);
-    if (predict_spectrum_word(options->operand[0])) return predict_spectrum(options);
+    const enum predicted what = predict_what(options);
+    tulle_status status = predict_check_options(options, what);
+    if (status != TULLE_OK) return status;
+    if (what != PREDICT_PRODUCT) return what == PREDICT_GEMM ? predict_gemm(options) : predict_spectrum(options);
     struct forecast *f = calloc(1, sizeof *f);
     const char *name = options_word(options, "machine", "here");
     int pes = (int)options_int(options, "pes", 1), cores = tulle_cores_free();
@@ -221,7 +223,7 @@ static tulle_status run(const struct options *options)
     f->model = (tulle_model_options){0};
     f->model.threads = (int)options_int(options, "threads", 1);
     f->model.lookahead = lookahead_option(options);
-    tulle_status status = reading_options(options, &f->reading);
+    status = reading_options(options, &f->reading);
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);
     if (status == TULLE_OK && !f->sparse && options->noperands == 2)
@@ -229,7 +231,10 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, 0, "auto", &f->grid);
     f->grid.type = f->reading.type;
     if (status == TULLE_OK) status = predict_devices_read(options, &f->devices);
-    if (f->devices.devices) f->model.transfers = TULLE_TRANSFERS_WHOLE; /* what goes to a device is a tile */
+    if (status == TULLE_OK && f->devices.devices && f->model.transfers != TULLE_TRANSFERS_AUTO &&
+        f->model.transfers != TULLE_TRANSFERS_WHOLE)
+        status = tulle_fail(TULLE_ERR_ARG, "--transfers is whole with --device: what goes to a device is a tile");
+    if (f->devices.devices) f->model.transfers = TULLE_TRANSFERS_WHOLE;
     if (status == TULLE_OK) status = filter_option(options, &f->grid.filter);
     if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
     int64_t node = options_int(options, "node-pes", 0);
@@ -285,6 +290,11 @@ static const struct option options[] = {{.name = "pes",
         .low = 1,
         .high = 100000,
         .text = "svd, pca: so many products of the randomised method"},
+    {.name = "tol",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "as the verb has it",
+        .text = "eig, lobpcg, svd, pca: as these verbs have it; pca: as many passes as it takes, instead of 4"},
     {.name = "block",
         .group = GROUP_TUNING,
         .kind = KIND_INT,

@@ -22,7 +22,6 @@ tulle_status least_squares_options(struct iteration *s)
 {
     const struct options *o = s->options;
     tulle_least_squares_options *f = &s->fitting;
-    const double usual = s->reading.type == TULLE_F32 ? 1e-5 : 1e-8;
     tulle_status status = TULLE_OK;
     f->tolerance = s->solving.tolerance;
     f->absolute = s->solving.absolute;
@@ -31,7 +30,7 @@ tulle_status least_squares_options(struct iteration *s)
     f->guess = s->solving.guess;
     f->watch = s->solving.watch;
     f->arg = s->solving.arg;
-    f->gradient = usual;
+    f->gradient = usual_limit(s);
     if (options_flag(o, "damp")) status = tulle_parse_real(options_word(o, "damp", "0"), "--damp", 0, 1e300, &f->damp);
     if (status == TULLE_OK && options_flag(o, "gradient"))
         status = tulle_parse_real(options_word(o, "gradient", "0"), "--gradient", 0, 1, &f->gradient);

@@ -46,6 +46,12 @@ struct iteration {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
+/* The limit on ||r|| / ||b||, or on a gradient, where none was given. */
+static inline double usual_limit(const struct iteration *s)
+{
+    return s->reading.type == TULLE_F32 ? 1e-5 : 1e-8;
+}
+
 /* The `watch` of tulle_krylov_options; arg is the course. */
 void course_watch(void *arg, const tulle_krylov_step *step);
 

@@ -9,6 +9,12 @@
 
 enum { COUNT = 6 };
 
+static tulle_status read_tolerance(const struct options *o, double *tolerance)
+{
+    if (!options_flag(o, "tol")) return TULLE_OK;
+    return tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, tolerance);
+}
+
 /* ---- eigenpairs ---- */
 
 tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_options *s)
@@ -16,6 +22,7 @@ tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_opt
     enum { BLOCK = 4 };
     tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", lobpcg ? "SA" : "LM"), &s->end);
     if (status == TULLE_OK) status = check_readers(o, "eig", "method", "auto");
+    if (status == TULLE_OK) status = read_tolerance(o, &s->tolerance);
     s->size = sizeof *s;
     s->count = (int)options_int(o, "count", COUNT);
     s->block = (int)options_int(o, "block", lobpcg ? 0 : BLOCK);
@@ -101,7 +108,11 @@ tulle_status svd_options(const struct options *o, int components, tulle_svd_opti
     if (options_flag(o, "tol") && options_flag(o, "passes"))
         return tulle_fail(TULLE_ERR_ARG, "--passes takes so many whatever the residuals are, and --tol as many as it "
                                          "needs: give one of them");
-    return TULLE_OK;
+    if (s->passes && options_has(o, "max-passes") && options_flag(o, "max-passes"))
+        return tulle_fail(TULLE_ERR_ARG,
+            "--max-passes is of a run to convergence, which %s asks for: there are %d passes",
+            components ? "--tol" : "leaving out --passes", s->passes);
+    return read_tolerance(o, &s->tolerance);
 }
 
 tulle_status svd_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape,

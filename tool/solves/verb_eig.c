@@ -276,8 +276,6 @@ static tulle_status read_options(struct pairs *p)
     tulle_status status = eig_options(o, p->lobpcg, s);
     if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
     p->streamed = streaming_asked(o, &p->streaming);
-    if (status == TULLE_OK && options_flag(o, "tol"))
-        status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
     if (status == TULLE_OK) status = read_method(p);
     s->max_passes = options_int(o, "max-passes", p->lobpcg ? 1000 : 0);
     if (line_wanted(o)) {

@@ -271,7 +271,9 @@ static tulle_status read_options(struct iteration *s)
         status = tulle_fail(TULLE_ERR_ARG,
             "--precond %s needs the matrix in memory; with --source file there are jacobi and block-jacobi",
             tulle_precond_kind_name(s->precond));
-    if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
+    k->tolerance = usual_limit(s);
+    if (status == TULLE_OK && options_flag(o, "tol"))
+        status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
     if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
@@ -377,7 +379,7 @@ static const struct option options[] = {OPTION_RHS,
     {.name = "tol",
         .kind = KIND_WORD,
         .argument = "X",
-        .fallback = "1e-8",
+        .fallback = "1e-8; 1e-5 with f32",
         .text = "a column is solved when ||b - A x|| <= X ||b||"},
     {.name = "absolute",
         .kind = KIND_WORD,

@@ -195,10 +195,9 @@ static tulle_status read_options(struct triplets *t)
     const struct options *o = t->options;
     tulle_svd_options *s = &t->svd;
     tulle_status status = svd_options(o, t->components, s);
-    if (status == TULLE_OK && options_flag(o, "tol"))
-        status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
     s->max_passes = options_int(o, "max-passes", 0);
     t->from_file = strcmp(options_word(o, "source", "memory"), "file") == 0;
+    if (status == TULLE_OK && t->from_file) status = streaming_check_reading(o);
     t->left = options_word(o, s->centre ? "output" : "left", NULL);
     t->right = options_word(o, s->centre ? "components" : "right", NULL);
     if (line_wanted(o)) {

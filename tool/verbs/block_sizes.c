@@ -115,12 +115,19 @@ static tulle_status read_direction(
 }
 
 tulle_status block_sizes_read(
-    const char *list, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes)
+    const char *list, int most, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes)
 {
     tulle_status status = TULLE_OK;
     char *rest;
+    int words = 1;
     memset(sizes, 0, sizeof *sizes);
     if (!list) return TULLE_OK;
+    for (const char *at = list; (at = strchr(at, ',')); at++) words++;
+    if (words > most)
+        return tulle_fail(TULLE_ERR_ARG,
+            "--blocks has %d words, and at most %d are read here: %s; sizes that differ from block to block come from "
+            "a file",
+            words, most, most == 1 ? "for rows and columns alike" : "for rows and for columns");
     long long size = same_word(list, "auto") && known[0] == known[1] ? known[0] : strtoll(list, &rest, 10);
     if (!same_word(list, "auto") && *rest) size = 0;
     if (size > 0 && size <= INT32_MAX && n[0] % size == 0 && n[1] % size == 0) sizes->even = (int)size;

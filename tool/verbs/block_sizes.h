@@ -20,11 +20,11 @@ struct block_sizes {
 };
 
 /*
- * Collective: reads the files of the option's list (NULL: it is not given; all zero then) on PE 0, for indices
- * 0 .. n[d] - 1 in each direction. "auto": known[d], the sizes that the operands know; 0: none.
+ * Collective: reads the files of the option's list of at most `most` words (NULL: it is not given; all zero then) on
+ * PE 0, for indices 0 .. n[d] - 1 in each direction. "auto": known[d], the sizes that the operands know; 0: none.
  */
 tulle_status block_sizes_read(
-    const char *list, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes);
+    const char *list, int most, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes);
 void block_sizes_free(struct block_sizes *sizes);
 
 #define OPTION_BLOCK_FILTER                                                                                            \

@@ -338,7 +338,7 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         const char *list = options_has(p->options, "blocks") ? options_word(p->options, "blocks", NULL) : NULL;
         int known[3] = {0, 0, 0};
         if (list) status = block_sizes_known(p->options, &p->reading, p->sparse, comm, known);
-        if (status == TULLE_OK) status = block_sizes_read(list, comm, n, known, &sizes);
+        if (status == TULLE_OK) status = block_sizes_read(list, p->sparse ? 3 : 2, comm, n, known, &sizes);
     }
     if (status == TULLE_OK && sizes.cut[0].cut) status = tulle_comm_agree(comm, lay_in_blocks(p, &sizes, l));
     if (status == TULLE_OK && tulle_comm_size(comm) == 1 && p->grid.tiles == 1 && !grid_is_mixed(&p->grid)) {
@@ -370,11 +370,26 @@ tulle_status distribute(const struct product *p, tulle_comm *comm, struct operan
     return p->kind == GEMM ? distribute_dense(p, comm, x, warnings) : distribute_sparse(p, comm, x, warnings);
 }
 
+/* Refuses sizes that named factors have already. */
+static tulle_status check_sizes(const struct options *o)
+{
+    static const char *const names[] = {"m", "k", "n", "size"};
+    enum { OF_FIRST = 2, ALL = 4 };
+    const int named = o->noperands == 0 ? 0 : o->noperands == 1 ? OF_FIRST : ALL;
+    for (int i = 0; i < named; i++)
+        if (options_flag(o, names[i]))
+            return tulle_fail(TULLE_ERR_ARG, "--%s is a size of random factors, and %s %s", names[i],
+                o->noperands == 1 ? "A is in" : "both are in files, as", o->operand[0]);
+    return TULLE_OK;
+}
+
 static tulle_status gemm_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
 {
     struct needs n;
     tulle_gidx size[3];
     const struct options *o = p->options;
+    const tulle_status sizes = check_sizes(o);
+    if (sizes != TULLE_OK) return sizes;
     product_sizes(o, shape, size);
     if (!o->noperands && (options_int(o, "size", -1) < 0) &&
         (options_int(o, "m", -1) < 0 || options_int(o, "k", -1) < 0))

@@ -6,6 +6,16 @@
 #include "report/json_write.h"
 #include "report/result.h"
 
+tulle_status streaming_check_reading(const struct options *o)
+{
+    static const char *const names[] = {"lenient", "zero-based", "drop-zeros", "assume", "duplicates"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (options_flag(o, names[i]))
+            return tulle_fail(
+                TULLE_ERR_ARG, "--%s is of a matrix in memory: --source file takes rows as they are stored", names[i]);
+    return TULLE_OK;
+}
+
 tulle_status streaming_options(const struct options *o, struct streaming *s)
 {
     const char *slabs = options_word(o, "slabs", "auto"), *source = options_word(o, "source", "memory");
@@ -17,8 +27,9 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     s->options.memory = (size_t)options_size(o, "budget", 0);
     s->options.format = options_word(o, "format", s->options.rebalance ? "csr" : "auto");
     s->options.ring = (int)options_int(o, "ring", 0);
-    tulle_status status = TULLE_OK;
-    if (!same_word(slabs, "auto")) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
+    tulle_status status = s->from_file ? streaming_check_reading(o) : TULLE_OK;
+    if (status == TULLE_OK && !same_word(slabs, "auto"))
+        status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
     s->options.slabs = (int)number;
     s->options.no_overlap = strcmp(options_word(o, "overlap", "on"), "on") != 0;
     return status;

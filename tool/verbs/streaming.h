@@ -61,6 +61,9 @@ struct streaming {
 /* 1: an option asks for streaming. */
 int streaming_asked(const struct options *o, const struct streaming *s);
 
+/* Refuses options of reading that are of a matrix in memory, for rows that stay in their file. */
+tulle_status streaming_check_reading(const struct options *options);
+
 tulle_status streaming_options(const struct options *options, struct streaming *streaming);
 
 /* Prints members of a JSON object, each after a comma. */

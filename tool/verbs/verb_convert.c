@@ -63,6 +63,11 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     struct task task = {.options = options, .from = from, .to = to};
     tulle_team *team = NULL;
     tulle_status status = reading_options(options, &task.reading);
+    const char *format = options_word(options, "format", "");
+    if (status == TULLE_OK && options_flag(options, "general") &&
+        (same_word(format, "symmetric") || same_word(format, "skew-symmetric")))
+        status =
+            tulle_fail(TULLE_ERR_ARG, "--general writes both triangles, and --format %s one: give one of them", format);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
     task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     task.by_slabs = status == TULLE_OK && shape.by_slabs;

@@ -206,7 +206,7 @@ static tulle_status examine_blocks(tulle_mat *A, struct facts *f)
     const tulle_gidx n[3] = {f->m, f->n, f->n};
     const int known[3] = {f->known, f->known, f->known};
     tulle_status status =
-        block_sizes_read(options_word(f->options, "blocks", NULL), tulle_mat_comm(A), n, known, &sizes);
+        block_sizes_read(options_word(f->options, "blocks", NULL), 2, tulle_mat_comm(A), n, known, &sizes);
     if (status == TULLE_OK) status = block_stat_of(A, &sizes.cut[0], &sizes.cut[1], &f->blocks);
     block_sizes_free(&sizes);
     return status;

@@ -11,9 +11,15 @@
 #include "base/error.h"
 #include "tile/element.h"
 
-void tulle__krylov_defaults(tulle_krylov_options *o)
+double tulle__krylov_tolerance(double given, tulle_type type)
 {
-    o->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance == TULLE_NONE ? 0 : o->tolerance;
+    if (given == 0) return type == TULLE_F32 ? 1e-5 : 1e-8;
+    return given == TULLE_NONE ? 0 : given;
+}
+
+void tulle__krylov_defaults(tulle_krylov_options *o, tulle_type type)
+{
+    o->tolerance = tulle__krylov_tolerance(o->tolerance, type);
     o->max_iterations = o->max_iterations == 0 ? 10000 : o->max_iterations == TULLE_NONE ? 0 : o->max_iterations;
     if (o->restart == 0) o->restart = 30;
 }

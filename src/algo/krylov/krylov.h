@@ -62,8 +62,11 @@ void tulle__krylov_report(const tulle__krylov *k, bool formed);
 /* Both, of a method that forms x in each iteration. */
 int tulle__krylov_step(tulle__krylov *k, double residual);
 
-/* Replaces zeros by defaults, and TULLE_NONE by 0. */
-void tulle__krylov_defaults(tulle_krylov_options *options);
+/* A limit on ||r|| / ||b||, or of a gradient: that of values of this type for 0, and 0 for TULLE_NONE. */
+double tulle__krylov_tolerance(double given, tulle_type type);
+
+/* Replaces zeros by defaults for vectors of this type, and TULLE_NONE by 0. */
+void tulle__krylov_defaults(tulle_krylov_options *options, tulle_type type);
 
 /* Stops the solve. */
 void tulle__krylov_stop(tulle__krylov *k, tulle_stop stop, const char *format, ...)

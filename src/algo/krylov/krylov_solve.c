@@ -97,7 +97,7 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
         TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) || TULLE__NEGATIVE(rows) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
         return 0;
-    tulle__krylov_defaults(&own);
+    tulle__krylov_defaults(&own, type);
     const tulle_krylov_options chosen = own;
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (chosen.method == TULLE_KRYLOV_MINRES) return TULLE__MINRES_VECTORS * n * w + FIXED;
@@ -314,7 +314,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);
     tulle_status status = check_options(options);
-    tulle__krylov_defaults(&own);
+    tulle__krylov_defaults(&own, X->type);
     tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own, .width = 1, .active = 1};
     TULLE_CALL(tulle_comm_agree(A->comm, status == TULLE_OK ? check(A, k.M, B, X, &k.options) : status));
     TULLE_CALL(solve(&k, B, X, report, failed));

@@ -83,7 +83,7 @@ tulle_status tulle__krylov_check_factor(
     tulle_krylov_options chosen = *options;
     double found = 0;
     const tulle_gidx m = A->mat ? A->mat->layout->m : A->rows->m, n = A->mat ? A->mat->layout->n : A->rows->n;
-    tulle__krylov_defaults(&chosen);
+    tulle__krylov_defaults(&chosen, X->type);
     tulle_status status = tulle_comm_agree(B->comm, check(A, m, n, B, X, &chosen, &found));
     *error = found;
     return status;

@@ -26,9 +26,8 @@ static size_t vectors_of(const tulle_least_squares_options *o)
 
 void tulle__least_squares_defaults(tulle_least_squares_options *o, tulle_type type)
 {
-    const double usual = type == TULLE_F32 ? 1e-5 : 1e-8;
-    o->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance == TULLE_NONE ? 0 : o->tolerance;
-    o->gradient = o->gradient == 0 ? usual : o->gradient == TULLE_NONE ? 0 : o->gradient;
+    o->tolerance = tulle__krylov_tolerance(o->tolerance, type);
+    o->gradient = tulle__krylov_tolerance(o->gradient, type);
     o->max_iterations = o->max_iterations == 0 ? 10000 : o->max_iterations == TULLE_NONE ? 0 : o->max_iterations;
 }
 

@@ -583,17 +583,3 @@ tulle_status tulle__basis_finish(tulle__basis *basis, double *off)
     TULLE_CALL(tulle__basis_correct(basis, off));
     return tulle__basis_check_orthonormal(basis->columns, *off);
 }
-
-tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__block_of_columns *W)
-{
-    const tulle__space *space = &basis->multi.space;
-    double largest = 0;
-    for (int64_t r = 0; r < space->rows && space->type == TULLE_F64; r++)
-        for (int c = 0; c < W->columns; c++) largest = fmax(largest, fabs(((const double *)W->val)[r * W->ld + c]));
-    const tulle_status status =
-        tulle_comm_agree(space->comm, tulle_comm_reduce_real(space->comm, TULLE_MAX, 1, &largest));
-    if (status != TULLE_OK || largest == 0 || isinf(largest) || (largest > 0x1p-460 && largest < 0x1p+500))
-        return status;
-    return tulle__fail(TULLE_ERR_ARG,
-        "the matrix times a vector is about %.2g, whose square is not a number of its type: scale the matrix", largest);
-}

@@ -52,6 +52,9 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
  */
 tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__block_of_columns *W);
 
+/* The same of a number that is known to all, of `what`. */
+tulle_status tulle__check_squares(const char *what, double size);
+
 /* Columns `at` and after of the basis become a copy of W's, or W one of `count` of them and zeros. Local. */
 void tulle__basis_append(tulle__basis *basis, const tulle__block_of_columns *W);
 void tulle__basis_extract(const tulle__basis *basis, int at, int count, const tulle__block_of_columns *W);

@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include <tulle/algebra.h>
 #include <tulle/array.h>
 
+#include "algo/spectrum/basis.h"
 #include "algo/spectrum/operators/permuted_solve.h"
 #include "base/error.h"
 #include "mat/mat.h"
@@ -62,11 +64,12 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_sp
 static tulle_status check_symmetry(const tulle_mat *A, const char *name, double *norm)
 {
     double off = 0;
+    char what[32];
+    snprintf(what, sizeof what, "the norm of %s", name);
     TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, norm));
     TULLE_CALL(tulle_mat_asymmetry(A, TULLE_SYMMETRIC, &off));
     if (!isfinite(*norm)) return tulle__fail(TULLE_ERR_ARG, "%s has nan, inf or too large values", name);
-    if (*norm > 0 && A->type == TULLE_F64 && !(*norm > 0x1p-460 && *norm < 0x1p+500))
-        return tulle__fail(TULLE_ERR_ARG, "%s has a norm of %.2g, whose square is not a number: scale it", name, *norm);
+    if (A->type == TULLE_F64) TULLE_CALL(tulle__check_squares(what, *norm));
     if (off <= (A->type == TULLE_F32 ? 1e-3 : 1e-8) * *norm) return TULLE_OK;
     return tulle__fail(
         TULLE_ERR_ARG, "the matrix %s is not symmetric: an element and its mirror image differ by %.3g", name, off);

@@ -138,6 +138,9 @@ static int banner(tulle__mtx *mtx, const char *line, const char *end, tulle__mtx
         if (short_one)
             tulle__warn(
                 mtx->header.warnings, sizeof mtx->header.warnings, "the banner begins with one %% instead of two");
+        if (mtx->options.assume)
+            tulle__warn(mtx->header.warnings, sizeof mtx->header.warnings,
+                "the file has a banner, which is read instead of the assumed one");
         return banner_words(mtx, line, stop, end, fault);
     }
     if (!mtx->options.assume)
