@@ -233,6 +233,7 @@ STORED = {"tulle": "Tulle", "tulle (plan kept)": "plan kept", "graphblas": "Grap
 def stored_rows(results, failures, limit):
     """Rows of bench/results: seconds of the best configuration of each, and the fraction that Tulle is of its bound."""
     rows = []
+    both = len({r["case"].rpartition(" ")[2] == "spgemm" for r in results}) == 2
     for case in dict.fromkeys(r["case"] for r in results):
         best = {}
         for r in results:
@@ -243,7 +244,8 @@ def stored_rows(results, failures, limit):
         mine, operation = best["tulle"], case.rpartition(" ")[2]
         source = mine["input"].replace(",seed=1", "").replace(".mtx.gz", "")
         op, cols = operation.partition(":")[::2]
-        row = {"case": source if op == "spgemm" else f"{source}, N = {cols}"}
+        row = {"case": f"{source}, SpGEMM" if op == "spgemm" and both else source if op == "spgemm" else
+               f"{source}, SpMM N = {cols}" if both else f"{source}, N = {cols}"}
         if op == "spgemm":
             row["C entries"] = str(mine["nnz_c"])
         others = []

@@ -40,8 +40,8 @@ def last_json(command):
 
 def ours(options, operand, method, precond):
     told, wrong = last_json([options.tulle, "solve", operand, "--method", method, "--precond", precond, "--rhs", "ones",
-                             "--tol", str(options.tol), "--restart", "30", "--max-iterations", str(options.most), "--pes",
-                             str(options.pes), "--threads", "1", "--json", "--quiet"])
+                             "--tol", str(options.tol), "--max-iterations", str(options.most), "--pes", str(options.pes),
+                             "--threads", "1", "--json", "--quiet"] + (["--restart", "30"] if method == "gmres" else []))
     if not told:
         return None, "-", wrong
     column = told["columns"][0]

@@ -38,7 +38,7 @@ measure() {
     gemm) stored gemm 'Dense products' python3 bench/gemm.py --tulle "$tulle" --threads 2 --blas "$BLAS" ;;
     block-products) stored block-products 'Products of two matrices of blocks' python3 bench/block_products.py \
         --bench "$BUILD/bench/products/bench_block_products" --rivals "$RIVALS" --rounds 2 ;;
-    matfun-cp2k) stored matfun-cp2k 'Matrix functions' python3 bench/submatrix.py --tulle "$tulle" --cp2k 6 ;;
+    matfun-cp2k) stored matfun-cp2k 'Matrix functions' python3 bench/submatrix.py --tulle "$tulle" --cp2k 6 1e-3 1e-5 1e-7 ;;
     machine) python3 bench/stored_lines.py --machine ;;
     *) echo "tables.sh: there is no table $1" >&2; return 2 ;;
     esac
