@@ -30,8 +30,8 @@ def tulle(options, *arguments):
 def product(options, operand, grid, alg, lookahead, bandwidth):
     rows, cols = map(int, grid.split("x"))
     return tulle(options, "spgemm", operand, "--comm", f"{CORE},far_bw={bandwidth:.0f}", "--pes", str(rows * cols),
-                 "--grid", grid, "--cut", "rows", "--threads", "1", "--alg", alg, "--lookahead", str(lookahead),
-                 "--reps", "1", "--quiet")
+                 "--grid", grid, "--cut", "rows", "--threads", "1", "--alg", alg,
+                 *([] if lookahead is None else ["--lookahead", str(lookahead)]), "--reps", "1", "--quiet")
 
 
 def measure(options, case):
@@ -39,8 +39,8 @@ def measure(options, case):
     stat = tulle(options, "stat", operand, "--grid", grid)
     ratio = stat["stage_imbalance"] / stat["flops_imbalance"]
     fast = 100e9
-    bound = [product(options, operand, grid, alg, 2, fast)["seconds_reused_plan"]
-             for alg in ("stationary-c", "summa")]
+    bound = [product(options, operand, grid, alg, ahead, fast)["seconds_reused_plan"]
+             for alg, ahead in (("stationary-c", 2), ("summa", None))]
     slow = fast
     for _ in range(4):
         r = product(options, operand, grid, "stationary-c", 0, slow)["phases"]

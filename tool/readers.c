@@ -13,7 +13,7 @@
         verb, "transfers", "alg", FETCH_B, NULL, "whole", 0                                                            \
     }
 #define OF_PRODUCTS(verb)                                                                                              \
-    {verb, "no-offset", "alg", ASYNCHRONOUS, NULL, NULL, 0},                                                           \
+    {verb, "no-offset", "alg", ASYNCHRONOUS, NULL, NULL, 0}, {verb, "lookahead", "alg", ASYNCHRONOUS, NULL, "0", 0},   \
         {verb, "replication", "alg", ASYNCHRONOUS, NULL, NULL, 1},                                                     \
         {verb, "resident", "alg", "stationary-c", "device", NULL, 1},                                                  \
         {verb, "devices", NULL, NULL, "device", NULL, 0},                                                              \
@@ -59,6 +59,7 @@ static const struct reader readers[] = {
     OF_SYSTEMS("overlap"),
     {"eig", "degree", "method", "chebyshev", NULL, NULL, 0},
     {"matfun", "combine", "method", "submatrix", NULL, NULL, 0},
+    {"matfun", "precision", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "device", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "order", "method", "newton-schulz", NULL, NULL, 0},
     {"density", "nonorthogonal", "method", "submatrix", NULL, NULL, 0},
@@ -68,6 +69,23 @@ static const struct reader readers[] = {
     {"density", "order", "method", "newton-schulz", NULL, NULL, 0},
 };
 enum { READERS = sizeof readers / sizeof *readers };
+
+/* Options that nothing reads beside another one, given (value NULL) or of this value. */
+static const struct {
+    const char *verb, *option, *beside, *value;
+} apart[] = {
+    {"spgemm", "unordered", "top", NULL},
+    {"spgemm", "unordered", "above", NULL},
+    {"spgemm", "unordered", "cosine", NULL},
+    {"spgemm", "unordered", "blocks", NULL},
+    {"spgemm", "unordered", "resident", "device"},
+    {"gemm", "block", "pin", "off"},
+    {"gemm", "host-block", "pin", "off"},
+    {"gemm", "chunk", "pin", "off"},
+    {"gemm", "block", "resident", "device"},
+    {"gemm", "host-block", "resident", "device"},
+    {"gemm", "chunk", "resident", "device"},
+};
 
 const struct reader *reader_of(const char *verb, int i)
 {
@@ -115,9 +133,8 @@ static int listed(const char *words, const char *word, size_t n)
 }
 
 /* Given with another value than the one that it has without. */
-static int is_asked(const struct options *o, const struct reader *r)
+static int is_given(const struct options *o, const char *name, const char *all)
 {
-    const char *name = r->option, *all = r->all;
     for (int i = 0; i < o->count; i++) {
         if (strcmp(o->table[i].name, name) != 0 || !o->value[i].given) continue;
         if (o->table[i].kind == KIND_FLAG || !o->value[i].word) return 1;
@@ -125,6 +142,11 @@ static int is_asked(const struct options *o, const struct reader *r)
         return !o->table[i].fallback || !same_word(o->value[i].word, o->table[i].fallback);
     }
     return 0;
+}
+
+static int is_asked(const struct options *o, const struct reader *r)
+{
+    return is_given(o, r->option, r->all);
 }
 
 static const struct reader *unread(
@@ -174,9 +196,25 @@ static tulle_status check_any(const struct options *o, const char *verb, const c
     return TULLE_OK;
 }
 
+/* Refuses an option beside one with which nothing reads it. */
+static tulle_status check_apart(const struct options *o, const char *verb)
+{
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        const char *beside = apart[i].beside, *value = apart[i].value;
+        if (strcmp(apart[i].verb, verb) != 0 || !is_given(o, apart[i].option, NULL) || !is_given(o, beside, NULL) ||
+            (value && !same_word(options_word(o, beside, ""), value)))
+            continue;
+        return tulle_fail(TULLE_ERR_ARG, "--%s is not read with --%s%s%s: omit one of them", apart[i].option, beside,
+            value ? " " : "", value ? value : "");
+    }
+    return TULLE_OK;
+}
+
 tulle_status check_readers(const struct options *o, const char *verb, const char *by, const char *fallback)
 {
     const struct reader *r;
+    const tulle_status alone = check_apart(o, verb);
+    if (alone != TULLE_OK) return alone;
     const char *given = options_word(o, by, fallback);
     for (int i = 0; (r = reader_of(verb, i)); i++)
         if (r->with && is_asked(o, r) && !options_flag(o, r->with))

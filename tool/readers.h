@@ -28,9 +28,9 @@ void readers_print(const char *verb, int mdoc, FILE *file);
 const struct reader *unread_by(const struct options *options, const char *verb, const char *by, const char *word);
 
 /*
- * TULLE_ERR_ARG, with the readers' names, if an option is given without the one that it goes with, or if one of the
- * words of option `by` (fallback: where it is not given) does not read it. `auto` and `all` stand for those words
- * that do: TULLE_ERR_ARG if no word reads all options.
+ * TULLE_ERR_ARG, with the readers' names, if an option is given without the one that it goes with, or beside one with
+ * which nothing reads it, or if one of the words of option `by` (fallback: where it is not given) does not read it.
+ * `auto` and `all` stand for those words that do: TULLE_ERR_ARG if no word reads all options.
  */
 tulle_status check_readers(const struct options *options, const char *verb, const char *by, const char *fallback);
 

@@ -47,7 +47,11 @@ typedef struct tulle_density_options {
     double degeneracy; /* electrons a state; 0: 2 */
     int combine;       /* as in tulle_matfun_options */
     tulle_density_method method;
-    int order; /* of Newton-Schulz iterations, as in tulle_matfun_options */
+    /*
+     * of Newton-Schulz iterations, as in tulle_matfun_options; TULLE_ERR_ARG with AUTO where these are not tried: for a
+     * number of electrons, with kT and with nonorthogonal
+     */
+    int order;
     /* NULL, or receives the iterations, on each PE that passes it */
     tulle_matfun_iteration *history;
     int64_t history_capacity; /* further ones are dropped */

@@ -42,7 +42,7 @@ typedef struct tulle_direct_options {
     tulle_elimination elimination;
     /*
      * LU: an entry is a pivot only if its magnitude is at least this fraction, 0 to 1, of the
-     * largest in its column; the diagonal is preferred. 0: 0.1
+     * largest in its column; the diagonal is preferred. 0: 0.1. TULLE_ERR_ARG for Cholesky
      */
     double threshold;
     const char *library; /* the module; NULL: "suitesparse" */

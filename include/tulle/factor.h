@@ -32,13 +32,13 @@ typedef struct tulle_factor_options {
     /*
      * ILU(0): a pivot with a magnitude below floor times the largest of its row of A is raised to
      * that, keeping its sign (+ for 0), and missing diagonal entries count as 0. 0: pivots are not
-     * changed, and a zero pivot or a missing diagonal entry is an error. TULLE_AUTO: 1e-3
+     * changed, and a zero pivot or a missing diagonal entry is an error. TULLE_AUTO: 1e-3. TULLE_ERR_ARG for IC(0)
      */
     double floor;
     /*
      * IC(0): if a pivot is not positive, A + alpha diag(A) is factorised instead, with alpha =
      * shift, 2 shift, 4 shift, ... until all are (Manteuffel, Math. Comp. 34, 1980). 0: it is an
-     * error. TULLE_AUTO: 1e-3
+     * error. TULLE_AUTO: 1e-3. TULLE_ERR_ARG for ILU(0)
      */
     double shift;
 } tulle_factor_options;

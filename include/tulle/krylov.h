@@ -255,8 +255,8 @@ TULLE_API tulle_status tulle_precond_parse_spec(
     const char *spec, tulle_precond_kind *precond, tulle_precond_options *options);
 
 /*
- * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. block, floor and
- * shift are TULLE_ERR_ARG, with the names of those that read them, where this kind does not. A is the caller's
+ * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. block, floor, shift
+ * and solves are TULLE_ERR_ARG, with the names of those that read them, where this kind does not. A is the caller's
  * and must outlive M. Factorisations are refused as in tulle/factor.h. JACOBI and
  * BLOCK_JACOBI refuse, when they are bound, a singular diagonal entry or block, with its row:
  * TULLE_ERR_ARG. BLOCK_JACOBI is TULLE_ERR_UNSUPPORTED in a build without LAPACK. NONE empties M,

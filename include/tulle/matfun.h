@@ -114,14 +114,14 @@ typedef struct tulle_matfun_options {
     /* bytes a PE for copies of remote blocks at a time; 0: a quarter of the PE's free memory */
     size_t memory;
     tulle_matfun_method method;
-    /* of Newton-Schulz iterations, 2 to 7: products a step 2, 3, 4, 4, 5, 5; 0: 2 */
+    /* of Newton-Schulz iterations, 2 to 7: products a step 2, 3, 4, 4, 5, 5; 0: 2. TULLE_ERR_ARG above 2 for others */
     int order;
     /* NULL, or receives the steps of the last execution, on each PE that passes it */
     tulle_matfun_iteration *history;
     int64_t history_capacity; /* further steps are dropped */
     /*
      * dense work of f64 matrices in f32: about half the time. Results are f64, of f32's accuracy, which
-     * the report's `rounding` tells; the submatrices only
+     * the report's `rounding` tells; the submatrices only. TULLE_ERR_ARG for other methods, and for f32
      */
     bool mixed;
     /*

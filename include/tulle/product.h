@@ -87,8 +87,9 @@ typedef struct tulle_product_devices {
 } tulle_product_devices;
 
 /*
- * Blocks of dense products by stationary C on devices (tulle/gemm_blocks.h); 0: what loads the fewest
- * bytes. options.lookahead is then also that of a device, in tiles of the inner indices.
+ * Blocks of dense products by stationary C on devices (tulle/gemm_blocks.h), whose tiles are pinned and not
+ * resident; 0: what loads the fewest bytes. options.lookahead is then also that of a device, in tiles of the inner
+ * indices.
  */
 typedef struct tulle_product_blocks {
     size_t size;              /* of this struct; 0: as in the first release */
@@ -118,8 +119,9 @@ typedef struct tulle_selection {
 } tulle_selection;
 
 /*
- * An option that the named algorithm does not read (transfers of parts, no_offset, blocks and chunks),
- * or nothing without a device (devices), is TULLE_ERR_ARG; AUTO is among those that read all.
+ * An option that the named algorithm does not read (transfers of parts, no_offset, a lookahead, blocks and chunks), or
+ * nothing without a device (devices, blocks) or for these matrices (blocks, unordered), is TULLE_ERR_ARG; AUTO is among
+ * those that read all.
  */
 typedef struct tulle_product_options {
     size_t size; /* of this struct; 0: as in the first release */
@@ -127,7 +129,7 @@ typedef struct tulle_product_options {
     tulle_product_alg alg;
     /*
      * jobs whose remote tiles are fetched ahead; 0: 2, or 4 where a dense C stays in place; TULLE_NONE: none. SUMMA and
-     * Cannon fetch a step's tiles during the previous step, unless it is TULLE_NONE
+     * Cannon read 0, by which they fetch a step's tiles during the previous step, and TULLE_NONE
      */
     int lookahead;
     tulle_transfers transfers; /* what is transferred of a remote tile of B */
@@ -148,8 +150,8 @@ typedef struct tulle_product_options {
      */
     int replication;
     /*
-     * rows of a sparse C may be unordered, which takes less time. Readers by tulle_mat_tile see
-     * that; all others sort first (tulle_mat_ordered)
+     * rows of a CSR C may be unordered, which takes less time. Readers by tulle_mat_tile see that; all others sort
+     * first (tulle_mat_ordered). TULLE_ERR_ARG for another C, a resident one, and with a selection
      */
     bool unordered;
     int phases; /* SpGEMM: number of ranges of columns (tulle_product_next); 0: as memory requires */

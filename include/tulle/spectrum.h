@@ -62,7 +62,7 @@ typedef struct tulle_spectrum_options {
     /*
      * 0: until all pairs have converged. Else a randomised method: so many passes from random directions, passes x
      * block >= count, and the best pairs of what they span (block Krylov: Musco and Musco, NIPS 2015), whatever their
-     * residuals, without a look for others
+     * residuals, without a look for others. TULLE_ERR_ARG with a tolerance or max_passes
      */
     int passes;
     uint64_t seed; /* of the random directions */
@@ -70,13 +70,14 @@ typedef struct tulle_spectrum_options {
     void (*watch)(void *arg, const tulle_spectrum_step *step);
     void *arg;
     bool nearest; /* tulle_spectrum_of_mat: the values nearest to sigma, the nearest first; `end` is MAGNITUDE */
-    double sigma;
-    bool guess; /* tulle_lobpcg: X holds first vectors */
+    double sigma; /* with nearest; else TULLE_ERR_ARG */
+    bool guess;   /* tulle_lobpcg: X holds first vectors; else TULLE_ERR_ARG */
     /*
      * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
      * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
      * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last
-     * tenth of max_passes if pairs have not converged by then. max_passes 0: 10000
+     * tenth of max_passes if pairs have not converged by then. max_passes 0: 10000.
+     * TULLE_ERR_ARG for a degree without chebyshev
      */
     bool chebyshev;
     int degree;
@@ -189,11 +190,11 @@ TULLE_API tulle_status tulle_spectrum_execute(
  * with the preconditioner M, A^-1 nearly, symmetric positive definite; NULL: none. Nothing is factorised here. The
  * basis is orthonormal, and dependent directions are dropped.
  *
- * options: count is X's columns, if 0; block is the columns that are iterated, the wanted ones and some more, up to
- * 64 (0: count + max(2, count / 4)), so that a value of up to that many copies is found as often as it occurs;
- * max_passes are steps; basis, passes, nearest and chebyshev are refused. value, residual, X and report as in
- * tulle_spectrum_execute: X^T S X = I, and residual ||A x - theta S x||, which has converged at max(tolerance
- * |theta|, 100 epsilon ||S^-1 A||) ||S x||, the norm by the values of projections. report->restarts and probes are 0.
+ * options: count is X's columns, if 0; block is the columns that are iterated, the wanted ones and some more, up to 64
+ * (0: count + max(2, count / 4)), so that a value of up to that many copies is found as often as it occurs; max_passes
+ * are steps; basis, passes, nearest, sigma, chebyshev and degree are refused. value, residual, X and report as in
+ * tulle_spectrum_execute: X^T S X = I, and residual ||A x - theta S x||, which has converged at max(tolerance |theta|,
+ * 100 epsilon ||S^-1 A||) ||S x||, the norm by the values of projections. report->restarts and probes are 0.
  * TULLE_ERR_CONVERGENCE, with results, as there; TULLE_ERR_ARG where S is not positive definite on the vectors of the
  * method.
  */

@@ -62,8 +62,8 @@ TULLE_API tulle_status tulle_trisolve_method_parse(const char *name, tulle_triso
 
 /* All zeros are the defaults. The same on all PEs. */
 /*
- * chunk, tasks or fanout for a method that does not read it is TULLE_ERR_ARG; AUTO becomes a method that
- * does.
+ * solves, chunk, tasks, fanout or relax for a method that does not read it is TULLE_ERR_ARG; AUTO reads solves and
+ * relax, and becomes a method that reads the others.
  */
 typedef struct tulle_trisolve_options {
     size_t size; /* of this struct; 0: as in the first release */
@@ -72,8 +72,8 @@ typedef struct tulle_trisolve_options {
     tulle_op op;
     tulle_diag diag; /* UNIT: T has no diagonal entries, or they are ignored */
     /*
-     * expected number of solves: AUTO weighs analysis against solving; 0: many. 1, 2 with SERIAL,
-     * AUTO: rows are validated during the first execution
+     * AUTO, SERIAL, CHUNKED: expected number of solves; 0: many. AUTO weighs analysis against solving, and CHUNKED the
+     * choice of a chunk; 1, 2 with SERIAL, AUTO: rows are validated during the first execution
      */
     int64_t solves;
     int64_t chunk; /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
@@ -83,7 +83,7 @@ typedef struct tulle_trisolve_options {
      * 8
      */
     int fanout;
-    double relax;    /* SUPERNODAL: fraction of the stored values that may be zeros; 0: 0.2; negative: none */
+    double relax;    /* SUPERNODAL, AUTO: fraction of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
     /*
      * a spec of tulle/device.h. With SERIAL and LEVELS PE 0 opens it and solves there; the bits are

@@ -258,6 +258,8 @@ def test_messages_name_arguments():
                         (lambda: tulle.eigsh(A, 2, M=one_sided, sigma=1.5), "the matrix M is not symmetric"),
                         (lambda: tulle.eigsh(one_sided, 2, M=-negative, sigma=1.5), "the matrix A is not symmetric"),
                         (lambda: tulle.lobpcg(A, np.ones((10, 2)), B=negative), "B is not positive definite: x.T B x"),
+                        (lambda: tulle.svds(A, 2, passes=3, tol=1e-3), "give passes alone"),
+                        (lambda: tulle.svds(A, 2, passes=3, maxiter=9), "give passes alone"),
                         (lambda: tulle.svds(A * 1e-310, 2), "largest value of the matrix is 1e-309")):
         with pytest.raises(ValueError, match=words):
             call()

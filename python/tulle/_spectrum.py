@@ -157,11 +157,15 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     A: a sparse matrix, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once a pass and is never in memory
     as a whole. return_singular_vectors: True, False, "u" or "vh", of which the other one is None. tol: of
     ||A^T u - s v|| / s; 0: 1e-8, float32: 1e-4. passes: so many, from k + 10 random directions, whatever the residuals
-    are then (report()). Values below about 1e-4 of the largest (1e-2 for float32) may raise NotConverged.
+    are then (report()), without tol and maxiter. Values below about 1e-4 of the largest (1e-2 for float32) may raise
+    NotConverged.
     """
     if which != "LM" or v0 is not None or solver is not None:
         raise UnsupportedError("svds finds the largest values (which='LM'), from random directions, by its own method: "
                                "which, v0 and solver are not supported otherwise")
+    if passes is not None and (tol or maxiter is not None):
+        raise ValueError("passes takes so many whatever the residuals are, and tol as many as it needs, up to maxiter: "
+                         "give passes alone, or these")
     if return_singular_vectors not in (True, False, "u", "vh"):
         raise ValueError(f"return_singular_vectors is {return_singular_vectors!r}: True, False, 'u' or 'vh'")
     left, right = return_singular_vectors in (True, "u"), return_singular_vectors in (True, "vh")

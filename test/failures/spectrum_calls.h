@@ -68,7 +68,9 @@ static tulle_status pencil_pairs(struct fixture *f, const char *text)
 {
     tulle_mat *H = NULL, *S = NULL;
     tulle_spectrum *plan = NULL;
-    const tulle_spectrum_options options = {.count = 2, .block = 1, .passes = 4, .nearest = *text == 'n', .sigma = .5};
+    const bool nearest = *text == 'n';
+    const tulle_spectrum_options options = {
+        .count = 2, .block = 1, .passes = 4, .nearest = nearest, .sigma = nearest ? .5 : 0};
     double value[2];
     tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &H);
     if (status == TULLE_OK)

@@ -177,7 +177,8 @@ def draw_case(draw):
         chosen = draw.choice(["whole", "rows", "cover"])
         words += ["--transfers", "whole" if alg in ("stationary-b", "summa", "cannon") else chosen]  # all read that
     if draw.random() < 0.3:
-        words += ["--lookahead", str(draw.randrange(0, 4))]
+        ahead = draw.randrange(0, 4)
+        words += ["--lookahead", str(0 if alg in ("summa", "cannon") else ahead)]  # all read that
     if draw.random() < 0.3:
         words += ["--comm", "net:latency=1us,bw=100G+threads"]
     if draw.random() < 0.6:

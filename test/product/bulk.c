@@ -12,7 +12,7 @@
 
 struct run {
     tulle_product_alg alg;
-    int rows, cols, tiles, sparse, lookahead;
+    int rows, cols, tiles, sparse, ahead;
     int n; /* columns of a dense B */
     const char *operand;
     int64_t moved; /* bytes that the steps must copy where nothing is read in place */
@@ -49,7 +49,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     double error;
     tulle_product_options options = {0};
     options.alg = run->alg;
-    options.lookahead = run->lookahead ? run->lookahead : TULLE_NONE;
+    options.lookahead = run->ahead ? 0 : TULLE_NONE;
     product_grid grid = {.m = 60,
         .k = 60,
         .n = run->sparse ? 60 : run->n,
@@ -81,9 +81,10 @@ out:
 static void try_grid(tulle_team *team, struct run run, int copies)
 {
     tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "%s %s of %d columns on %dx%d, %d tiles a PE, lookahead %d, %d tiles of A empty: %s",
+    ok(status == TULLE_OK, "%s %s of %d columns on %dx%d, %d tiles a PE, %s, %d tiles of A empty: %s",
         tulle_product_alg_name(run.alg), run.sparse ? "spgemm" : "spmm", run.sparse ? 60 : run.n, run.rows, run.cols,
-        run.tiles * run.tiles, run.lookahead, run.empty, status == TULLE_OK ? "right" : tulle_error_message());
+        run.tiles * run.tiles, run.ahead ? "a step ahead" : "no step ahead", run.empty,
+        status == TULLE_OK ? "right" : tulle_error_message());
     ok(run.report.partials == 0 && run.report.stolen == 0, "who owns C multiplies");
     /* what the meetings and the report themselves move is a few words a PE and round */
     if (copies && status == TULLE_OK)
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
                     .tiles = 1 + c % 2,
                     .sparse = sparse,
                     .n = 11,
-                    .lookahead = c / 2 * 2,
+                    .ahead = c / 2,
                     .operand = c % 2 ? "er:n=60,degree=1" : "er:n=60,degree=6"};
                 try_grid(team, run, strcmp(argv[1], "threads") != 0);
                 run.alg = TULLE_PRODUCT_CANNON;

@@ -254,9 +254,9 @@ int main(int argc, char **argv)
             c = base, c.alpha = -2, run(team, &c);
             c = base, c.beta = 3, run(team, &c);
             c = base, c.beta = 1, c.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
-            for (int lookahead = 0; lookahead < 6; lookahead += 2)
+            for (int lookahead = 0; lookahead < (fetches ? 6 : 2); lookahead += 2)
                 c = base, c.options.lookahead = lookahead ? lookahead : TULLE_NONE, c.tiles_k = 7, run(team, &c);
-            c = base, c.options.no_offset = alg != TULLE_PRODUCT_SUMMA && alg != TULLE_PRODUCT_CANNON, run(team, &c);
+            c = base, c.options.no_offset = fetches, run(team, &c);
             c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);

@@ -232,7 +232,6 @@ static struct cases drawn(int number, int npes)
     c.options.op_a = draw(number, 9) % 4 ? TULLE_OP_N : TULLE_OP_T;
     c.options.op_b = draw(number, 10) % 2 ? TULLE_OP_N : TULLE_OP_T;
     c.options.phases = draw(number, 11) % 3 ? 0 : 1 + (int)(draw(number, 12) % 5);
-    c.options.unordered = draw(number, 13) % 4 == 0;
     const bool bulk = c.options.alg == TULLE_PRODUCT_SUMMA || c.options.alg == TULLE_PRODUCT_CANNON;
     if (!bulk && npes % layers == 0 && draw(number, 14) % 3 == 0) c.options.replication = layers;
     if (c.options.alg == TULLE_PRODUCT_AUTO && draw(number, 14) % 3 == 1) c.options.replication = TULLE_AUTO;
@@ -253,13 +252,13 @@ static void run(tulle_team *team, const struct cases *c)
     const tulle_selection *s = &c->selection;
     const tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
     ok(status == TULLE_OK,
-        "%d: %s %s %dx%dx%d %s, %s, cuts %d,%d,%d alpha %g%s%s%s phases %d replication %d%s%s top %s%lld above %s%g: "
+        "%d: %s %s %dx%dx%d %s, %s, cuts %d,%d,%d alpha %g%s%s%s phases %d replication %d%s top %s%lld above %s%g: "
         "%s",
         c->number, tulle_product_alg_name(o->alg), tulle_type_name(c->type), (int)c->m, (int)c->k, (int)c->n,
         shape_names[c->shape], value_names[c->values], c->cut[0], c->cut[1], c->cut[2], c->alpha,
         o->op_a == TULLE_OP_T ? " A^T" : "", o->op_b == TULLE_OP_T ? " B^T" : "", c->next ? " next" : "", o->phases,
-        o->replication, o->unordered ? " unordered" : "", s->cosine ? " cosine" : "", s->by_rank ? "" : "not ",
-        (long long)s->top, s->by_value ? "" : "not ", s->above, status == TULLE_OK ? "right" : tulle_error_message());
+        o->replication, s->cosine ? " cosine" : "", s->by_rank ? "" : "not ", (long long)s->top,
+        s->by_value ? "" : "not ", s->above, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
 /* Refusals, by what their messages name. */
@@ -280,6 +279,7 @@ static tulle_status refused(tulle_comm *comm, void *arg)
     product_operands o = {.A = NULL};
     tulle_product *plan = NULL;
     tulle_product_options options = {.size = sizeof options, .selection = &r->selection, .device = r->device};
+    options.unordered = strstr(r->words, "unordered") != NULL;
     for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(20, 20, ROWS, tulle_comm_size(comm), &o.l[x]));
     TULLE_TRY(load_operands(comm, "er:n=20,degree=3", r->dense ? NULL : "er:n=20,degree=3,seed=2", &o));
     if (r->values > 0) TULLE_TRY(tulle_mat_scale(o.A, r->values, NULL, NULL));
@@ -299,6 +299,7 @@ static void refusals(tulle_team *team)
     static const struct refusal rows[] = {
         {{.by_rank = true, .top = -1}, NULL, 0, 0, 1, 0, TULLE_ERR_ARG, "selection.top is -1"},
         {{.by_value = true, .above = NAN}, NULL, 0, 0, 1, 0, TULLE_ERR_ARG, "selection.above is nan"},
+        {{.by_rank = true, .top = 1}, NULL, 0, 0, 1, 0, TULLE_ERR_ARG, "unordered is not read with options.selection"},
         {{.by_rank = true, .top = 1}, "cpu", 0, 0, 1, 0, TULLE_ERR_UNSUPPORTED, "on a device"},
         {{.by_rank = true, .top = 1}, NULL, 1, 0, 1, 0, TULLE_ERR_UNSUPPORTED, "dense"},
         {{.by_rank = true, .top = 1}, NULL, 0, 0, 0, 0, TULLE_ERR_UNSUPPORTED, "alpha = 0"},

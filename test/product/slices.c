@@ -134,6 +134,7 @@ static void all_cases(tulle_team *team, struct cases base, int few)
 {
     static const int cuts[][3] = {{1, 2, 3}, {4, 5, 6}, {WHOLE, 7, 8}, {9, WHOLE, 10}, {11, 12, WHOLE},
         {WHOLE, WHOLE, 13}, {ROWS, ROWS, ROWS}, {COLUMNS, ROWS, COLUMNS}, {ROWS, COLUMNS, 14}, {15, COLUMNS, ROWS}};
+    const bool bulk = base.options.alg == TULLE_PRODUCT_SUMMA || base.options.alg == TULLE_PRODUCT_CANNON;
     struct cases c;
     for (size_t t = 0; t < (few ? FEW : sizeof cuts / sizeof *cuts); t++) {
         c = base;
@@ -149,7 +150,7 @@ static void all_cases(tulle_team *team, struct cases base, int few)
         c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
     c = base, c.beta = 1, c.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
     c = base, c.beta = 3, c.options.lookahead = TULLE_NONE, run(team, &c);
-    c = base, c.alpha = -2, c.options.lookahead = 4, run(team, &c);
+    c = base, c.alpha = -2, c.options.lookahead = bulk ? 0 : 4, run(team, &c);
     c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, c.options.deterministic = 1, run(team, &c);
     if (base.sparse) c = base, c.options.phases = 3, run(team, &c);
     if (base.sparse && !few) c = base, c.options.phases = 41, run(team, &c);

@@ -230,7 +230,7 @@ static tulle_status pairs_of(tulle_comm *comm, const struct pencil *p, double *v
         .basis = s->basis,
         .max_passes = 100000,
         .nearest = p->nearest,
-        .sigma = p->sigma};
+        .sigma = p->nearest ? p->sigma : 0};
     tulle_status status = load(comm, s, &H);
     if (status == TULLE_OK && p->general) status = load(comm, &p->S, &S);
     if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);

@@ -24,6 +24,7 @@ base() {
 sample() {
     case $1.$2 in
     *.transfers) echo rows ;;
+    *.lookahead) echo 3 ;;
     *.no-offset | *.symmetric-c | *.half | *.nonorthogonal) echo - ;;
     *.replication) echo 2 ;;
     *.resident) echo device ;;
@@ -159,6 +160,18 @@ done <<'ROWS'
 --general writes both triangles, and --format symmetric one|convert s.mtx o.mtx --general --format symmetric
 ROWS
 expect 0 'the file has a banner, which is read instead' stat a.mtx --assume 'matrix coordinate real symmetric'
+# what nothing reads beside another option
+for beside in '--top 2' '--above 0.5' --cosine '--blocks 1' '--device cpu --resident device'; do
+    # shellcheck disable=SC2086
+    expect 2 '--unordered is not read with --[a-z]*' spgemm a.mtx --unordered $beside
+done
+for option in '--block 1x1' '--host-block 1x1' '--chunk 1'; do
+    for beside in '--pin off' '--resident device'; do
+        # shellcheck disable=SC2086
+        expect 2 "${option%% *} is not read with $beside" gemm --size 12 --device cpu $option $beside
+    done
+done
 # values that are the default ask for nothing
-expect 0 summa spmm a.mtx --cols 2 --pes 4 --alg summa --transfers auto --replication 1 --resident host --pin on
+expect 0 summa spmm a.mtx --cols 2 --pes 4 --alg summa --transfers auto --replication 1 --resident host \
+    --pin on --lookahead 0
 report_end

@@ -258,10 +258,12 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
     c = base, c.tiles = 4, c.tile_cols = 2, c.op = TULLE_OP_T, c.update = 1, run(team, &c);
     c = base, c.in_place = 1, run(team, &c);
     c = base, c.in_place = 1, c.tiles_x = 2, c.cols = 2, run(team, &c);
-    c = base, c.solves = 1, run(team, &c);
-    c = base, c.solves = 2, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
+    const int64_t few = /* others do not read it */
+        method == TULLE_TRISOLVE_AUTO || method == TULLE_TRISOLVE_SERIAL || method == TULLE_TRISOLVE_CHUNKED;
+    c = base, c.solves = few, run(team, &c);
+    c = base, c.solves = 2 * few, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
     for (int unit = 1; unit < 3; unit++)
-        c = base, c.solves = 1, c.t.unit = unit, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
+        c = base, c.solves = few, c.t.unit = unit, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
     for (int upper = 0; upper < 2 && method == TULLE_TRISOLVE_SERIAL && !device; upper++) /* in parts of much work */
         c = base, c.cols = 512, c.t.n = 300, c.t.structure = FULL, c.t.upper = upper, run(team, &c);
     for (int fanout = 1; fanout < 4 && method == TULLE_TRISOLVE_PUSH; fanout++) {

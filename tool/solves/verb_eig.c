@@ -291,6 +291,7 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
     tulle_spectrum_sizes sizes;
     tulle_status status = eig_choose(
         p->options, p->options->operand[0], shape, p->streamed || factorised(p), p->lobpcg, &p->spectrum, &sizes);
+    if (!p->spectrum.chebyshev) p->spectrum.degree = 0; /* so many pairs are found without a filter */
     if (status != TULLE_OK || p->options->noperands < 2) return status;
     status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
     if (status == TULLE_OK && (second.m != shape->m || second.n != shape->n))

@@ -103,7 +103,10 @@ tulle_status tulle_solve_triangular(
     struct system s = {.A = NULL};
     tulle_mat *triangle = NULL;
     tulle_trisolve *solver = NULL;
-    if (!own.solves) own.solves = 1; /* the analysis is dropped afterwards */
+    const bool counts = own.method == TULLE_TRISOLVE_AUTO
+                            ? !own.tasks && !own.fanout
+                            : own.method == TULLE_TRISOLVE_SERIAL || own.method == TULLE_TRISOLVE_CHUNKED;
+    if (!own.solves && counts) own.solves = 1; /* the analysis is dropped afterwards */
     tulle_status status = open_system(comm, T, B, &result, 0, true, &s);
     if (status == TULLE_OK) status = tulle_mat_triangle(s.A, own.uplo, own.diag, &triangle);
     if (status == TULLE_OK) status = tulle_trisolve_new(triangle, &own, &solver);

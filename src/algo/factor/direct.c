@@ -169,6 +169,9 @@ static tulle_status check(const tulle_mat *A, enum kind kind, const tulle_direct
     TULLE_CALL(tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow));
     if (!(options->threshold >= 0 && options->threshold <= 1))
         return tulle__fail(TULLE_ERR_ARG, "the threshold %g is not within 0 to 1", options->threshold);
+    if (kind == CHOLESKY && options->threshold > 0)
+        return tulle__fail(
+            TULLE_ERR_ARG, "options.threshold is read by LU only, not by Cholesky, which takes no pivots");
     if ((unsigned)options->elimination >= TULLE_ELIMINATION_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "unknown elimination order %d", (int)options->elimination);
     if (kind == CHOLESKY && options->elimination == TULLE_ELIMINATE_COLAMD)

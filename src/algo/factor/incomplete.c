@@ -319,6 +319,11 @@ static tulle_status check(const tulle_mat *A, const struct factoring *f)
         return tulle__fail(TULLE_ERR_ARG, "%s: the floor %g is not within 0 to 1", name, f->options.floor);
     if (!(f->options.shift >= 0 && f->options.shift <= 1e6))
         return tulle__fail(TULLE_ERR_ARG, "%s: the shift %g is not within 0 to 1e6", name, f->options.shift);
+    const bool unread = f->kind == TULLE__IC0 ? f->options.floor > 0 : f->options.shift > 0;
+    if (unread)
+        return tulle__fail(TULLE_ERR_ARG, "options.%s is read by %s only, not by %s",
+            f->kind == TULLE__IC0 ? "floor" : "shift", words[f->kind == TULLE__IC0 ? TULLE__ILU0 : TULLE__IC0].name,
+            name);
     return tulle__wants_values(A->comm, name);
 }
 

@@ -17,9 +17,10 @@ static const char *name_of(int kind)
 /* Refuses options that the preconditioner does not read. */
 static tulle_status check_options(tulle_precond_kind precond, const tulle_precond_options *o)
 {
+    enum { ILU0 = 1u << TULLE_PRECOND_ILU0, IC0 = 1u << TULLE_PRECOND_IC0 };
     unsigned readers = UINT_MAX;
     const tulle__option_reader rows[] = {{"block", o->block != 0, 1u << TULLE_PRECOND_BLOCK_JACOBI},
-        {"floor", o->floor != 0, 1u << TULLE_PRECOND_ILU0}, {"shift", o->shift != 0, 1u << TULLE_PRECOND_IC0}};
+        {"floor", o->floor != 0, ILU0}, {"shift", o->shift != 0, IC0}, {"solves", o->solves != 0, IC0 | ILU0}};
     return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)precond, TULLE__NO_AUTO, &readers);
 }
 

@@ -277,6 +277,13 @@ out:
 
 /* ---- all ---- */
 
+/* True if the method is the sign by iterations, or AUTO that may come to it. */
+static bool may_find_sign(const tulle_density_options *o, double states)
+{
+    return o->method == TULLE_DENSITY_NEWTON_SCHULZ ||
+           (o->method == TULLE_DENSITY_AUTO && states < 0 && !(o->kT > 0) && !o->nonorthogonal);
+}
+
 static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_density_options *o, double states)
 {
     const tulle_layout *h = H->layout, *s = S ? S->layout : NULL;
@@ -302,14 +309,22 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
-    if (o->order > 2 && o->method != TULLE_DENSITY_NEWTON_SCHULZ && o->method != TULLE_DENSITY_AUTO)
-        return tulle__fail(TULLE_ERR_ARG, "options.order is read by %s only, not by %s",
-            methods[TULLE_DENSITY_NEWTON_SCHULZ], methods[o->method]);
+    if (o->order > 2 && !may_find_sign(o, states))
+        return tulle__fail(TULLE_ERR_ARG, "options.order is read by %s only, for a given mu, not by %s%s",
+            methods[TULLE_DENSITY_NEWTON_SCHULZ], methods[o->method],
+            o->method != TULLE_DENSITY_AUTO ? ""
+            : states >= 0                   ? " for a number of electrons"
+                                            : " with kT or nonorthogonal, which is submatrix then");
     if (o->combine && whole && !S) /* with S it is for S^(-1/2) */
         return tulle__fail(TULLE_ERR_ARG, "options.combine is read by %s, and with S, not by %s",
             methods[TULLE_DENSITY_SUBMATRIX], methods[o->method]);
+    if (o->device && whole && !S)
+        return tulle__fail(TULLE_ERR_ARG, "options.device is read by %s, and with S, not by %s",
+            methods[TULLE_DENSITY_SUBMATRIX], methods[o->method]);
     if (o->mixed && whole)
-        return tulle__fail(TULLE_ERR_ARG, "mixed precision is for the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
+        return tulle__fail(
+            TULLE_ERR_ARG, "options.mixed: mixed precision is for the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
+    TULLE_CALL(tulle__mixed_check(H, o->mixed));
     if (o->nonorthogonal && (whole || !S))
         return tulle__fail(
             TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);

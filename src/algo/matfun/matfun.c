@@ -63,6 +63,7 @@ static tulle_status check_options(const tulle_matfun_options *o)
     enum { AUTO = 1u << TULLE_MATFUN_AUTO };
     unsigned readers = UINT_MAX;
     const tulle__option_reader rows[] = {{"combine", o->combine != 0, AUTO | 1u << TULLE_MATFUN_SUBMATRIX},
+        {"mixed", o->mixed, AUTO | 1u << TULLE_MATFUN_SUBMATRIX},
         {"order", o->order > 2, AUTO | 1u << TULLE_MATFUN_NEWTON_SCHULZ}};
     TULLE_CALL(
         tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers));
@@ -71,6 +72,13 @@ static tulle_status check_options(const tulle_matfun_options *o)
     if (!(o->filter >= 0))
         return tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", o->filter);
     return TULLE_OK;
+}
+
+tulle_status tulle__mixed_check(const tulle_mat *A, bool mixed)
+{
+    if (!mixed || A->type == TULLE_F64) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "options.mixed is read for f64 matrices only, not for %s, whose work is in f32",
+        tulle_type_name(A->type));
 }
 
 static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
@@ -148,6 +156,7 @@ static tulle_status begin(const tulle_mat *A, tulle_matfun_options *options, tul
     TULLE_CALL(check(A, options));
     TULLE_CALL(tulle__order_check(&options->order));
     TULLE_CALL(check_options(options));
+    TULLE_CALL(tulle__mixed_check(A, options->mixed));
     TULLE_CALL(tulle__alloc_zero(1, sizeof **plan, "a plan", plan));
     (*plan)->given = (*plan)->A = A;
     (*plan)->options = *options;

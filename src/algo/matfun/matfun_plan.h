@@ -40,6 +40,9 @@ static inline tulle_type tulle__dense_type(const tulle_matfun *plan)
     return plan->options.mixed ? TULLE_F32 : plan->A->type;
 }
 
+/* Refuses dense work in f32 of a matrix that is f32. Local. */
+tulle_status tulle__mixed_check(const tulle_mat *A, bool mixed);
+
 /* The matrix in row tiles. */
 static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 {

@@ -114,14 +114,10 @@ bool tulle__plan_may_block(const tulle_product *plan)
 /* Jobs come in blocks of C, if they keep to devices. After the policy is known. */
 static tulle_status make_blocks(tulle_product *plan)
 {
-    const tulle_product_options *options = &plan->options;
-    const tulle_product_blocks *b = options->blocks;
-    if (!plan->runner->devices && (b->rows || b->cols || b->chunk || b->host_rows || b->host_cols))
-        return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
     if (!tulle__plan_may_block(plan) || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C) return TULLE_OK;
     TULLE_CALL(tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order));
     /* also without tiles of C, as on all PEs */
-    TULLE_CALL(tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, plan->order));
+    TULLE_CALL(tulle__block_plan(&plan->operands, &plan->options, plan->comm->rank, plan->runner, plan->order));
     if (plan->order->rows) plan->group = plan->order->shape.chunk;
     return TULLE_OK;
 }

@@ -82,12 +82,14 @@ static tulle_status check_options(const tulle_spectrum_options *o, tulle_gidx n)
     if (o->end != TULLE_SPECTRUM_SMALLEST && o->end != TULLE_SPECTRUM_LARGEST)
         return tulle__fail(TULLE_ERR_ARG, "lobpcg finds the smallest (SA) or the largest (LA) pairs, not %s",
             tulle_spectrum_end_name(o->end));
-    if (o->nearest || o->passes || o->basis || o->chebyshev)
+    if (o->nearest || o->passes || o->basis || o->chebyshev || o->degree || o->sigma != 0)
         return tulle__fail(TULLE_ERR_ARG, "lobpcg does not read %s",
             o->nearest     ? "nearest"
             : o->passes    ? "passes"
             : o->chebyshev ? "chebyshev"
-                           : "basis");
+            : o->degree    ? "degree"
+            : o->basis     ? "basis"
+                           : "sigma");
     return TULLE_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "algo/spectrum/basis.h"
 #include "algo/spectrum/operators/permuted_solve.h"
+#include "algo/spectrum/spectrum_plan.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -52,6 +53,7 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_sp
             "S must be sparse, %" PRId64 " x %" PRId64 " as H, but is %" PRId64 " x %" PRId64 "%s", H->layout->m,
             H->layout->n, S->layout->m, S->layout->n, S->kind == TULLE_CSR ? "" : ", dense or in blocks");
     if (S && S->type != H->type) return tulle__fail(TULLE_ERR_ARG, "H and S have different types");
+    TULLE_CALL(tulle__spectrum_unread(o));
     if (o->nearest && !isfinite(o->sigma)) return tulle__fail(TULLE_ERR_ARG, "sigma is %g", o->sigma);
     if (o->nearest && o->end != TULLE_SPECTRUM_MAGNITUDE)
         return tulle__fail(TULLE_ERR_ARG,

@@ -116,6 +116,10 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int found
     o.count = count;
     o.basis = 0;
     o.max_passes = s->allowed > s->passes ? s->allowed - s->passes : 1;
+    if (o.passes) { /* they stand alone */
+        o.max_passes = 0;
+        o.tolerance = 0;
+    }
     TULLE_CALL(tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other));
     other->apart = true;
     tulle_status status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);

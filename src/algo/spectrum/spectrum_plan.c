@@ -34,6 +34,28 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
     if (o->basis > n) o->basis = (int)n;
 }
 
+tulle_status tulle__spectrum_passes_alone(int passes, double tolerance, int64_t max_passes)
+{
+    if (!passes || (tolerance == 0 && !max_passes)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG,
+        "options.%s is read without options.passes only, which are so many whatever the residuals are",
+        max_passes ? "max_passes" : "tolerance");
+}
+
+tulle_status tulle__spectrum_unread(const tulle_spectrum_options *o)
+{
+    const struct {
+        const char *option;
+        bool unread;
+        const char *reader;
+    } rows[] = {{"degree", o->degree && !o->chebyshev, "with options.chebyshev"},
+        {"sigma", o->sigma != 0 && !o->nearest, "with options.nearest"}, {"guess", o->guess, "by tulle_lobpcg"}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        if (rows[r].unread)
+            return tulle__fail(TULLE_ERR_ARG, "options.%s is read %s only", rows[r].option, rows[r].reader);
+    return tulle__spectrum_passes_alone(o->passes, o->tolerance, o->max_passes);
+}
+
 tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n, tulle_gidx cols)
 {
     if (o->count < 1 || o->count > n)
@@ -156,6 +178,7 @@ tulle_status tulle_spectrum_choose(const tulle_spectrum_options *options, tulle_
     tulle_spectrum_options own;
     if (TULLE__NULL(sizes) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
         return TULLE_ERR_ARG;
+    TULLE_CALL(tulle__spectrum_unread(&own));
     tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
     TULLE_CALL(tulle__spectrum_check(&own, n, 0));
     *sizes = (tulle_spectrum_sizes){own.count, own.block, own.basis};
@@ -179,7 +202,8 @@ static tulle_status plan_of(
     tulle_spectrum_options own = *options;
     tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
     if (pencil) own.end = pencil->end;
-    tulle_status status = check(A, &own);
+    tulle_status status = tulle__spectrum_unread(options);
+    if (status == TULLE_OK) status = check(A, &own);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a plan for eigenpairs", &s);
     status = tulle_comm_agree(A->comm, status);
     if (status != TULLE_OK) {

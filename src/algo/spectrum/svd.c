@@ -94,7 +94,7 @@ static tulle_status check(const tulle_svd_options *o, tulle_gidx m, tulle_gidx n
     if (o->count < 1 || o->count > least)
         return tulle__fail(TULLE_ERR_ARG, "%d singular values of a matrix of %" PRId64 " rows and %" PRId64 " columns",
             o->count, m, n);
-    return TULLE_OK;
+    return tulle__spectrum_passes_alone(o->passes, o->tolerance, o->max_passes);
 }
 
 /* Means, and 1 over the deviations that are not 0. Collective, agreed. */

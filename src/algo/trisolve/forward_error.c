@@ -176,6 +176,8 @@ static tulle_status measure(const tulle_mat *T, const tulle_trisolve_options *op
     double **const vector[] = {&b->x, &b->y, &b->size, &b->diagonal, &b->unused, &b->z, &b->count};
     tulle_trisolve_options serial = *options;
     serial.method = TULLE_TRISOLVE_SERIAL;
+    serial.chunk = serial.tasks = serial.fanout = 0; /* it reads none of those of the method */
+    serial.relax = 0;
     status = check_sides(T, known, X);
     for (size_t i = 0; i < sizeof vector / sizeof *vector && status == TULLE_OK; i++)
         status = tulle__alloc_zero(n, sizeof(double), "a known solution", vector[i]);

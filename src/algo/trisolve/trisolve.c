@@ -85,12 +85,14 @@ static const char *name_of(int method)
 /* Refuses options that the method does not read; AUTO becomes the first method that reads those given. */
 static tulle_status check_options(tulle_trisolve_options *o)
 {
-    enum { PUSH = 1u << TULLE_TRISOLVE_PUSH };
+    enum { AUTO = 1u << TULLE_TRISOLVE_AUTO, CHUNKED = 1u << TULLE_TRISOLVE_CHUNKED, PUSH = 1u << TULLE_TRISOLVE_PUSH };
     const unsigned with_tasks = PUSH | 1u << TULLE_TRISOLVE_UNIFIED_TASKS | 1u << TULLE_TRISOLVE_ZEROCOPY;
+    const unsigned with_solves = AUTO | 1u << TULLE_TRISOLVE_SERIAL | CHUNKED;
     const unsigned all = (1u << TULLE_TRISOLVE_METHOD_COUNT) - 1;
     unsigned readers = all;
-    const tulle__option_reader rows[] = {{"chunk", o->chunk != 0, 1u << TULLE_TRISOLVE_CHUNKED},
-        {"tasks", o->tasks != 0, with_tasks}, {"fanout", o->fanout != 0, PUSH}};
+    const tulle__option_reader rows[] = {{"chunk", o->chunk != 0, CHUNKED}, {"tasks", o->tasks != 0, with_tasks},
+        {"fanout", o->fanout != 0, PUSH}, {"solves", o->solves != 0, with_solves},
+        {"relax", o->relax != 0, AUTO | 1u << TULLE_TRISOLVE_SUPERNODAL}};
     tulle_status status =
         tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE_TRISOLVE_AUTO, &readers);
     if (status == TULLE_OK && o->method == TULLE_TRISOLVE_AUTO && readers != all)

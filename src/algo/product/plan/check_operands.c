@@ -152,6 +152,22 @@ static tulle_status check_kinds(
     return TULLE_OK;
 }
 
+/* Refuses options that products of these kinds do not read. */
+static tulle_status check_unread(const tulle_mat *A, const tulle_mat *C, const tulle_product_options *options)
+{
+    const char *block = tulle__blocks_given(options->blocks);
+    if (block && A->kind != TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_ARG, "options.%s is read by products of dense matrices only: A is %s", block,
+            tulle_kind_name(A->kind));
+    if (options->unordered && C->kind != TULLE_CSR)
+        return tulle__fail(
+            TULLE_ERR_ARG, "options.unordered is read where C is csr only, not %s", tulle_kind_name(C->kind));
+    if (options->unordered && options->devices->resident)
+        return tulle__fail(
+            TULLE_ERR_ARG, "options.unordered is not read with devices.resident: rows that stay on devices ascend");
+    return TULLE_OK;
+}
+
 tulle_status tulle__check_operands(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
@@ -164,6 +180,7 @@ tulle_status tulle__check_operands(
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
     TULLE_CALL(check_kinds(A, B, C, options));
+    TULLE_CALL(check_unread(A, C, options));
     TULLE_CALL(check_halves(A, B, C));
     if (C->symmetry != TULLE_GENERAL && !options->symmetric_c) {
         return tulle__fail(TULLE_ERR_ARG,

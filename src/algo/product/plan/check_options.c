@@ -9,16 +9,26 @@ static const char *name_of(int alg)
     return tulle_product_alg_name((tulle_product_alg)alg);
 }
 
+const char *tulle__blocks_given(const tulle_product_blocks *b)
+{
+    return b->chunk                       ? "blocks.chunk"
+           : b->rows || b->cols           ? "blocks.rows"
+           : b->host_rows || b->host_cols ? "blocks.host_rows"
+                                          : NULL;
+}
+
 static tulle_status check_device(const tulle_product_options *o)
 {
-    const struct {
-        const char *option;
-        bool given;
-    } rows[] = {{"devices.count", o->devices->count != 0}, {"devices.unpinned", o->devices->unpinned}};
-    for (size_t r = 0; r < sizeof rows / sizeof *rows && !o->device; r++)
-        if (rows[r].given)
-            return tulle__fail(
-                TULLE_ERR_ARG, "options.%s is for products on devices: options.device names them", rows[r].option);
+    const tulle_product_devices *d = o->devices;
+    const char *block = tulle__blocks_given(o->blocks), *unread = d->count      ? "devices.count"
+                                                                  : d->unpinned ? "devices.unpinned"
+                                                                                : block;
+    if (!o->device && unread)
+        return tulle__fail(TULLE_ERR_ARG, "options.%s is for products on devices: options.device names them", unread);
+    if (block && (d->unpinned || d->resident))
+        return tulle__fail(TULLE_ERR_ARG, "options.%s is not read with devices.%s: blocks of C are of columns that %s",
+            block, d->unpinned ? "unpinned" : "resident",
+            d->unpinned ? "keep to a device" : "pass through it, and do not stay");
     return TULLE_OK;
 }
 
@@ -30,13 +40,13 @@ tulle_status tulle__check_product_options(tulle_product_options *o)
         all |= bit;
         if (!tulle__is_bulk((tulle_product_alg)a)) asynchronous |= bit;
     }
-    const bool parts = o->transfers != TULLE_TRANSFERS_AUTO && o->transfers != TULLE_TRANSFERS_WHOLE,
-               blocks = o->blocks->rows || o->blocks->cols || o->blocks->host_rows || o->blocks->host_cols;
+    const bool parts = o->transfers != TULLE_TRANSFERS_AUTO && o->transfers != TULLE_TRANSFERS_WHOLE;
+    const char *block = tulle__blocks_given(o->blocks);
     const tulle__option_reader rows[] = {
         {"transfers", parts, asynchronous},
         {"no_offset", o->no_offset, asynchronous},
-        {"blocks.chunk", o->blocks->chunk != 0, 1u << TULLE_PRODUCT_STATIONARY_C},
-        {"blocks.rows", blocks, 1u << TULLE_PRODUCT_STATIONARY_C},
+        {"lookahead", o->lookahead > 0, asynchronous},
+        {block ? block : "blocks", block != NULL, 1u << TULLE_PRODUCT_STATIONARY_C},
         {"candidates", o->candidates != 0 && o->alg != TULLE_PRODUCT_AUTO, 1u << TULLE_PRODUCT_AUTO},
     };
     readers = o->candidates ? o->candidates : all;

@@ -32,8 +32,10 @@ tulle_status tulle__check_selection(const tulle_mat *A, const tulle_mat *B, cons
     if (options->devices->resident) lacks = "that is device-resident";
     if (tulle__is_shape_only(C->comm)) lacks = "without values, which decide on it";
     if (lacks) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a selection of entries of a product %s", lacks);
+    if (options->unordered)
+        return tulle__fail(
+            TULLE_ERR_ARG, "options.unordered is not read with options.selection: rows of what it selects ascend");
     options->selection = selection;
-    options->unordered = false; /* candidates are sorted by column */
     if (options->replication == TULLE_AUTO) options->replication = 1;
     return TULLE_OK;
 }

@@ -15,9 +15,12 @@ tulle_status tulle__check_replication(const tulle_product_options *options, int 
  */
 tulle_status tulle__check_product_options(tulle_product_options *options);
 
+/* The first field of blocks that is not 0, as messages name it; NULL: all are 0. */
+const char *tulle__blocks_given(const tulle_product_blocks *blocks);
+
 /*
- * Copies options->selection, if there is one, and refuses it where operands or other options do not suit it. Options
- * that mean nothing with a selection become their defaults.
+ * Copies options->selection, if there is one, and refuses it where operands or other options do not suit it. An
+ * automatic replication becomes none.
  */
 tulle_status tulle__check_selection(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C,
     tulle_product_options *options, tulle_selection *selection);

@@ -81,8 +81,7 @@ tulle_status tulle__output_rows(const tulle__exec *x, tulle__tile_output *output
 
 bool tulle__plan_unordered(const tulle_product *plan)
 {
-    return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
-           !plan->options.devices->resident; /* operands of other plans there ascend */
+    return plan->options.unordered && plan->operands.C == plan->C;
 }
 
 tulle_status tulle__output_tile(const tulle__exec *x, tulle__tile_output *output)
