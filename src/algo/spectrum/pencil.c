@@ -10,7 +10,7 @@
 
 #include "algo/spectrum/basis.h"
 #include "algo/spectrum/operators/permuted_solve.h"
-#include "algo/spectrum/spectrum_plan.h"
+#include "algo/spectrum/unread.h"
 #include "base/error.h"
 #include "mat/mat.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/spectrum/unread.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -32,28 +33,6 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
         o->basis = !o->passes ? free : fixed > o->count + 2 * o->block ? fixed : o->count + 2 * o->block;
     }
     if (o->basis > n) o->basis = (int)n;
-}
-
-tulle_status tulle__spectrum_passes_alone(int passes, double tolerance, int64_t max_passes)
-{
-    if (!passes || (tolerance == 0 && !max_passes)) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_ARG,
-        "options.%s is read without options.passes only, which are so many whatever the residuals are",
-        max_passes ? "max_passes" : "tolerance");
-}
-
-tulle_status tulle__spectrum_unread(const tulle_spectrum_options *o)
-{
-    const struct {
-        const char *option;
-        bool unread;
-        const char *reader;
-    } rows[] = {{"degree", o->degree && !o->chebyshev, "with options.chebyshev"},
-        {"sigma", o->sigma != 0 && !o->nearest, "with options.nearest"}, {"guess", o->guess, "by tulle_lobpcg"}};
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        if (rows[r].unread)
-            return tulle__fail(TULLE_ERR_ARG, "options.%s is read %s only", rows[r].option, rows[r].reader);
-    return tulle__spectrum_passes_alone(o->passes, o->tolerance, o->max_passes);
 }
 
 tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n, tulle_gidx cols)

@@ -48,12 +48,6 @@ struct tulle_spectrum {
     int64_t passes, columns, restarts, probes, begun, product_ns;
 };
 
-/* Refuses a tolerance and max_passes beside `passes`. Local. */
-tulle_status tulle__spectrum_passes_alone(int passes, double tolerance, int64_t max_passes);
-
-/* Refuses options, without defaults, that nothing reads beside the others. Local. */
-tulle_status tulle__spectrum_unread(const tulle_spectrum_options *options);
-
 /* The defaults of options, for n rows and an operator of at most `cols` columns. */
 void tulle__spectrum_defaults(tulle_spectrum_options *options, tulle_gidx n, tulle_type type, tulle_gidx cols);
 

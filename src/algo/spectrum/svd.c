@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "algo/spectrum/svd_plan.h"
+#include "algo/spectrum/unread.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"

@@ -12,7 +12,7 @@
 
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/krylov/krylov.h"
-#include "algo/spectrum/lobpcg.h"
+#include "algo/spectrum/lobpcg/lobpcg.h"
 #include "algo/spectrum/small_eigen.h"
 #include "base/error.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "algo/krylov/columns/rhs_by_column.h"
-#include "algo/spectrum/lobpcg.h"
+#include "algo/spectrum/lobpcg/lobpcg.h"
 #include "algo/spectrum/operators/sequence.h"
 #include "algo/spectrum/spectrum_plan.h"
 #include "base/arg.h"
