@@ -93,6 +93,8 @@ def write_odd_files(folder):
         yield path, options, {option: True for option in options}
     path = folder / "repeated.mtx"
     yield path, ["duplicates=last"], {"duplicates": "last"}
+    banner = "matrix coordinate real symmetric"
+    yield folder / "words.mtx", ["lenient", f"assume={banner}"], {"lenient": True, "assume": banner}
     for k in range(2):
         tulle.write(folder / f"{k}.petsc", sp.identity(3, format="csr"))
     path = folder / "two.petsc"
