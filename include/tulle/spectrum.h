@@ -62,7 +62,8 @@ typedef struct tulle_spectrum_options {
     /*
      * 0: until all pairs have converged. Else a randomised method: so many passes from random directions, passes x
      * block >= count, and the best pairs of what they span (block Krylov: Musco and Musco, NIPS 2015), whatever their
-     * residuals, without a look for others. TULLE_ERR_ARG with a tolerance or max_passes
+     * residuals, without a look for others; more passes where blocks of a low rank span fewer directions than count.
+     * TULLE_ERR_ARG with a tolerance or max_passes
      */
     int passes;
     uint64_t seed; /* of the random directions */
@@ -219,8 +220,9 @@ typedef struct tulle_svd_options {
     size_t size; /* of this struct; 0: as in the first release */
     int count;   /* at least 1, at most m and n; 0: 6, or these */
     /*
-     * Values have converged if ||S^T u - sigma v|| <= max(tolerance sigma, 1000 epsilon sigma_1); S v = sigma u to
-     * rounding. 0: 1e-8, f32: 1e-4
+     * Values have converged if ||S^T u - sigma v|| <= max(tolerance sigma, 1000 epsilon sigma_1 + 10 epsilon sqrt(m)
+     * ||mu||), mu the means, over the deviations with scale, of columns that are not constant: products round beside
+     * these; S v = sigma u to rounding. 0: 1e-8, f32: 1e-4
      */
     double tolerance;
     int passes; /* 0: until they have converged; else as in tulle_spectrum_options */

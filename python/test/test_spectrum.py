@@ -263,3 +263,52 @@ def test_messages_name_arguments():
                         (lambda: tulle.svds(A * 1e-310, 2), "largest value of the matrix is 1e-309")):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def dense_pca(X, k, scale=False):
+    X = X.astype(np.float64)
+    X = X - X.mean(axis=0)
+    if scale:
+        deviation = X.std(axis=0, ddof=1)
+        X[:, deviation > 0] /= deviation[deviation > 0]
+    return np.linalg.svd(X, compute_uv=False)[:k]
+
+
+@pytest.mark.parametrize("scale", (False, True))
+def test_a_constant_column_adds_nothing_however_large_it_is(scale):
+    X = np.random.default_rng(1).standard_normal((1000, 30)) * np.linspace(3, 1, 30)
+    want = dense_pca(X, 3, scale)  # what is left of the others' deviations does not depend on it
+    for constant in (1e6, 1e10, -3e15):
+        single = X.astype(np.float32)
+        single[:, 5] = constant
+        want = dense_pca(single, 3, scale)
+        got = tulle.pca(sp.csr_matrix(single), 3, scale=scale, tol=1e-4)
+        np.testing.assert_allclose(got.singular_values_, want, rtol=1e-4)
+        double = X.copy()
+        double[:, 5] = constant
+        np.testing.assert_allclose(tulle.pca(sp.csr_matrix(double), 3, scale=scale, tol=1e-8).singular_values_,
+                                   dense_pca(double, 3, scale), rtol=1e-8)
+
+
+def test_means_whose_squares_are_no_numbers():
+    S = np.random.default_rng(1).standard_normal((5, 20))
+    got = tulle.pca(sp.csr_matrix((S + 1e3) * 1.7e150), 3, tol=1e-8)
+    np.testing.assert_allclose(got.singular_values_ / 1.7e150, dense_pca(S + 1e3, 3), rtol=1e-6)
+
+
+def test_variances_of_float32_whose_squares_are_not_float32():
+    X = np.random.default_rng(2).standard_normal((80, 40))
+    want = tulle.pca(sp.csr_matrix(X), 3, tol=1e-8).explained_variance_ratio_
+    for size in (1e19, 1e-22, 1e-30):
+        got = tulle.pca(sp.csr_matrix((X * size).astype(np.float32)), 3, tol=1e-4)
+        np.testing.assert_allclose(got.explained_variance_ratio_, want, rtol=1e-3)
+
+
+@pytest.mark.parametrize("count, passes, block", ((5, 2, 3), (12, 3, 4), (50, 1, 50)))
+def test_passes_of_a_low_rank_find_all_values(count, passes, block):
+    rng = np.random.default_rng(3)
+    for rank in (0, 1, 3):
+        A = rng.standard_normal((60, rank)) @ rng.standard_normal((rank, 50))
+        s = tulle.svds(sp.csr_matrix(A), count, passes=passes, block=block, return_singular_vectors=False)
+        want = np.linalg.svd(A, compute_uv=False)[:count]
+        np.testing.assert_allclose(np.sort(s)[::-1], want, atol=1e-6 * max(want[0], 1))

@@ -189,8 +189,11 @@ class PCA:
     def __init__(self, components, singular_values, samples, variance, mean, scale, scores):
         self.components_ = components
         self.singular_values_ = singular_values
-        self.explained_variance_ = singular_values**2 / max(samples - 1, 1)
-        self.explained_variance_ratio_ = self.explained_variance_ / variance if variance > 0 else 0 * singular_values
+        explained = np.square(singular_values, dtype=np.float64) / max(samples - 1, 1)  # squares of float32 may be inf
+        ratio = explained / variance if variance > 0 else 0 * explained
+        with np.errstate(over="ignore", under="ignore"):
+            self.explained_variance_ = explained.astype(singular_values.dtype)
+        self.explained_variance_ratio_ = ratio.astype(singular_values.dtype)
         self.mean_ = mean
         self.scale_ = scale
         self.scores = scores

@@ -73,11 +73,12 @@ static void bound_passes(struct forecast *f, int filtered)
     f->most = 2 * PASSES + 2; /* steps, and products anew */
 }
 
-/* So many passes, or fewer that span all vectors. */
+/* So many passes, or fewer that span all vectors, or more where blocks of a low rank span too few. */
 static void fix_passes(struct forecast *f, int passes)
 {
     const int64_t whole = parts_of(f->iterated, f->sizes.block), last = last_passes(f);
     f->most = passes + last + passes_of_zeros(f);
+    if (f->sizes.block < f->sizes.count) f->most += f->sizes.count - f->sizes.block;
     f->least = (whole < passes ? whole : passes) + last;
 }
 

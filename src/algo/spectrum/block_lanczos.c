@@ -370,8 +370,9 @@ static tulle_status go_on(tulle_spectrum *s, int width)
             TULLE_CALL(tulle__lanczos_probe(s, next, &found, &width));
             over = !found;
         }
-        done = over || s->passes >= s->allowed || tulle__chebyshev_misses(s) || tulle__pencil_drowned(s);
-        /* either the basis is full, or it is invariant: T is decomposed */
+        const bool ended = s->passes >= s->allowed && !(s->options.passes && s->basis.columns < s->options.count);
+        done = over || ended || tulle__chebyshev_misses(s) || tulle__pencil_drowned(s);
+        /* the basis is full, or invariant, or so many passes span too few directions: T is decomposed */
         if (!done && !found) TULLE_CALL(advance(s, next, &width));
     }
     return finish(s);

@@ -98,7 +98,28 @@ static tulle_status check(const tulle_svd_options *o, tulle_gidx m, tulle_gidx n
     return tulle__spectrum_passes_alone(o->passes, o->tolerance, o->max_passes);
 }
 
-/* Means, and 1 over the deviations that are not 0. Collective, agreed. */
+/*
+ * Factors of columns: 1 over the deviations, with scale; 0 where equal values leave nothing without their mean, so that
+ * no product rounds beside it. Without both there are none. Collective, agreed.
+ */
+static tulle_status weigh_columns(tulle_svd *s)
+{
+    const bool centre = s->options.centre, scale = s->options.scale;
+    const size_t n = (size_t)s->rows.n;
+    bool equal = false;
+    for (size_t c = 0; c < n && centre; c++) equal |= s->deviation[c] == 0 && s->mean[c] != 0;
+    if (!scale && !equal) return TULLE_OK;
+    TULLE_CALL(tulle_comm_agree(s->rows.comm, tulle__alloc(n, sizeof *s->factor, "factors of columns", &s->factor)));
+    if (scale) s->variance = 0;
+    for (size_t c = 0; c < n; c++) {
+        const bool varies = s->deviation[c] > 0;
+        s->factor[c] = !varies ? !centre : scale ? 1 / s->deviation[c] : 1;
+        if (scale) s->variance += varies;
+    }
+    return TULLE_OK;
+}
+
+/* Means, deviations, and factors of columns. Collective, agreed. */
 static tulle_status look_at_columns(tulle_svd *s)
 {
     const size_t n = (size_t)s->rows.n;
@@ -106,20 +127,28 @@ static tulle_status look_at_columns(tulle_svd *s)
     if (!s->options.centre && !s->options.scale) return TULLE_OK;
     TULLE_TRY(tulle__alloc(n, sizeof *s->mean, "means of columns", &s->mean));
     TULLE_TRY(tulle__alloc(n, sizeof *s->deviation, "deviations of columns", &s->deviation));
-    if (s->options.scale) TULLE_TRY(tulle__alloc(n, sizeof *s->factor, "deviations of columns", &s->factor));
 out:
     status = tulle_comm_agree(s->rows.comm, status);
     if (status == TULLE_OK) status = tulle__column_moments(&s->rows, s->mean, s->deviation, &s->variance);
     if (status == TULLE_OK && !isfinite(s->variance))
         status = tulle__fail(TULLE_ERR_ARG, "the deviations of columns are not finite: the matrix has nan, inf or too "
                                             "large values");
-    if (status != TULLE_OK || !s->factor) return status;
-    s->variance = 0;
-    for (size_t c = 0; c < n; c++) {
-        s->factor[c] = s->deviation[c] > 0 ? 1 / s->deviation[c] : 1;
-        s->variance += s->deviation[c] > 0;
-    }
-    return status;
+    return status == TULLE_OK ? weigh_columns(s) : status;
+}
+
+/* Rounding of products with the means; largest first, as their squares may be no numbers. */
+static double noise_of(const tulle_svd *s)
+{
+    double most = 0, square = 0;
+    for (int turn = 0; turn < 2; turn++)
+        for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++) {
+            const double mean = fabs(s->factor ? s->mean[c] * s->factor[c] : s->mean[c]);
+            if (turn == 0)
+                most = fmax(most, mean);
+            else if (most > 0)
+                square += (mean / most) * (mean / most);
+        }
+    return tulle__svd_epsilon(s) * most * sqrt((double)s->rows.m * square);
 }
 
 /* Collective, agreed. */
@@ -130,16 +159,11 @@ static tulle_status prepare(tulle_svd *s)
     tulle__spectrum_defaults(&chosen, s->rows.n, s->rows.type, 0);
     s->width = last_width(&chosen);
     TULLE_CALL(tulle__gram_init(
-        &s->rows, s->options.centre ? s->mean : NULL, s->options.scale ? s->factor : NULL, s->width, &s->gram));
+        &s->rows, s->options.centre ? s->mean : NULL, s->factor, s->width, &s->gram));
     s->op = tulle__gram_operator(&s->gram);
     tulle_status status = TULLE_OK;
     TULLE_CALL(tulle_spectrum_new(&s->op, &o, &s->spectrum));
-    double square = 0;
-    for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++) {
-        const double mean = s->factor ? s->mean[c] * s->factor[c] : s->mean[c];
-        square += mean * mean;
-    }
-    s->spectrum->noise = tulle__svd_epsilon(s) * sqrt((double)s->rows.m * square);
+    s->spectrum->noise = noise_of(s);
     s->spectrum->last_pass = tulle__svd_keep_product;
     s->spectrum->last_arg = s;
     return status;
@@ -271,7 +295,7 @@ static tulle_status find_pairs(tulle_svd *s, double *theta, double *residual, tu
     const double least = s->rows.type == TULLE_F32 ? 0x1p-60f : 0x1p-500;
     double most;
     tulle_status status = tulle_spectrum_execute(s->spectrum, theta, residual, NULL, report);
-    if (s->gram.unit != 1 || s->factor ||
+    if (s->gram.unit != 1 || s->options.scale ||
         (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE && status != TULLE_ERR_ARG) ||
         (status != TULLE_ERR_ARG && report->norm > least && report->norm < 1 / least))
         return status;
