@@ -136,19 +136,13 @@ out:
     return status == TULLE_OK ? weigh_columns(s) : status;
 }
 
-/* Rounding of products with the means; largest first, as their squares may be no numbers. */
+/* Rounding of products with the means. */
 static double noise_of(const tulle_svd *s)
 {
-    double most = 0, square = 0;
-    for (int turn = 0; turn < 2; turn++)
-        for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++) {
-            const double mean = fabs(s->factor ? s->mean[c] * s->factor[c] : s->mean[c]);
-            if (turn == 0)
-                most = fmax(most, mean);
-            else if (most > 0)
-                square += (mean / most) * (mean / most);
-        }
-    return tulle__svd_epsilon(s) * most * sqrt((double)s->rows.m * square);
+    double norm = 0; /* of the means, whose squares may be no numbers */
+    for (tulle_gidx c = 0; c < s->rows.n && s->options.centre; c++)
+        norm = hypot(norm, s->factor ? s->mean[c] * s->factor[c] : s->mean[c]);
+    return tulle__svd_epsilon(s) * norm * sqrt((double)s->rows.m);
 }
 
 /* Collective, agreed. */
