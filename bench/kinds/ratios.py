@@ -6,8 +6,10 @@
 
 A ratio is the best rival's time over Tulle's, of results with ordered rows (GraphBLAS's may be lazy about that). Fresh
 is one call of tulle.matmul, kept an execution of a plan. The libraries take turns, and a figure is the median of three;
-a ratio below 0.95 is measured three times more, with medians of five, and counts if it stays below. Rivals are
-python-graphblas and sparse_dot_mkl; what is not installed is named, and without any nothing is compared.
+a ratio below 0.95 is measured three times more, with medians of five, and counts if it stays below. A turn is a pause, a
+call that wakes the library's threads, and one that is timed: OpenMP's threads spin for up to 0.2 s after a call, and
+would take a core of the next library's. Rivals are python-graphblas and sparse_dot_mkl; what is not installed is named,
+and without any nothing is compared.
 """
 import argparse
 import glob
@@ -21,7 +23,7 @@ import tulle
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from draw import draw, multiplications  # noqa: E402
 
-BAR, MEAN = 0.95, 2.3
+BAR, MEAN, PAUSE = 0.95, 2.3, 0.25
 
 
 def of_graphblas(threads):
@@ -66,12 +68,13 @@ def of_plan(A, B):
 def medians(calls, reps):
     """Seconds of each call, and the numbers of entries that they returned."""
     seconds, entries = {name: [] for name in calls}, {}
-    for rep in range(reps + 1):
+    for _ in range(reps):
         for name, call in calls.items():
+            time.sleep(PAUSE)
+            call()
             began = time.perf_counter()
             entries[name] = call()
-            if rep:
-                seconds[name].append(time.perf_counter() - began)
+            seconds[name].append(time.perf_counter() - began)
     return {name: statistics.median(taken) for name, taken in seconds.items()}, entries
 
 

@@ -72,8 +72,10 @@ def test_eigsh_refusals():
         tulle.eigsh(A, which="sa")
     with pytest.raises(ValueError, match="not symmetric"):
         tulle.eigsh(sp.csr_matrix(np.triu(np.ones((20, 20)))))
+    tulle.eigsh(symmetric(400), 2)
     with pytest.raises(tulle.NotConverged):
         tulle.eigsh(symmetric(400), 20, maxiter=2)
+    assert tulle.report() is None  # and not the former call's
 
 
 def spd(n, dtype=float):
@@ -312,3 +314,33 @@ def test_passes_of_a_low_rank_find_all_values(count, passes, block):
         s = tulle.svds(sp.csr_matrix(A), count, passes=passes, block=block, return_singular_vectors=False)
         want = np.linalg.svd(A, compute_uv=False)[:count]
         np.testing.assert_allclose(np.sort(s)[::-1], want, atol=1e-6 * max(want[0], 1))
+
+
+def test_pairs_around_sigma():
+    """Sigma near a value, beside which the others' digits drown in the inverse's rounding; in order of their distance."""
+    A = sp.diags([0., 2, 3]).tocsr()
+    for sigma in (1.9, 1.997, 1.9997, 1.99997, 2 - 1e-7, 2):
+        w = tulle.eigsh(A, 3, sigma=sigma)[0]
+        assert np.abs(w - [0, 2, 3]).max() < 1e-12
+    S = sp.diags([1e4, 1e-4]).tocsr()  # and a value of 0
+    w = tulle.eigsh(sp.csr_matrix(np.ones((2, 2))), 2, M=S)[0]
+    assert abs(w[0]) < 1e-6 and abs(w[1] / 10000.0001 - 1) < 1e-8
+
+
+def test_chance_of_hidden_pairs():
+    """A value so near that a product shows it beside rounding only: it is found, or report() says that it may not be."""
+    n = 3000
+    for seed in range(1, 5):
+        D = np.ones(n)
+        D[n // 3] += 1e-13
+        w = tulle.eigsh(sp.diags(D).tocsr(), 1, which="LA", tol=1e-14, seed=seed)[0]
+        assert w[0] - 1 > 5e-14 or tulle.report()["missed"] > 1e-4
+
+
+def test_pca_of_large_means():
+    """Deviations of 1e-6 of the means: float32 has no digits of them, and says so."""
+    X = 1e6 + np.random.default_rng(3).standard_normal((200, 30))
+    with pytest.raises(tulle.NotConverged, match="take double precision"):
+        tulle.pca(sp.csr_matrix(X.astype(np.float32)), 3)
+    sigma = np.linalg.svd(X - X.mean(0), compute_uv=False)[:3]
+    assert np.abs(tulle.pca(sp.csr_matrix(X), 3).singular_values_ / sigma - 1).max() < 1e-6

@@ -7,7 +7,8 @@ import numpy as np
 from . import _core
 from ._arrays import canonical, dense_result, describe, is_hypersparse, kind_of, sparse_result, structure
 from ._binsparse import opened
-from ._report import keep, last as _last
+from ._report import keep
+from ._team import last as _last
 from ._team import Handle, alone, at_home, current
 from ._values import common_type, in_type, namespace, on_host, real, without_gradient
 

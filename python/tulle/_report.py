@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of calls: dictionaries that print as tables."""
 import html
-import threading
 
+from ._team import last
 from ._warnings import say
-
-last = threading.local()  # .report: a Report, or a call and the function of its figures
 
 
 class Report(dict):
@@ -80,7 +78,7 @@ def keep(call, figures):
 
 
 def report():
-    """The Report of this thread's last call; None if there was none."""
+    """The Report of this thread's last call; None if there was none, or it failed."""
     made = getattr(last, "report", None)
     if isinstance(made, tuple):
         call, figures = made

@@ -10,6 +10,8 @@ import threading as _threading
 from . import _core
 from ._errors import UnsupportedError
 
+last = _threading.local()  # .report: a Report of this thread's last call, or a call and the function of its figures
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _THREADS_MOST = 1024  # of a team
 
@@ -163,8 +165,9 @@ def home_of(**handles):
         _places.set(next(iter(homes.values()))._home)
     try:
         yield
-    except MemoryError as failure:
-        if str(failure):
+    except BaseException as failure:
+        last.report = None  # that of the call before is not of this one
+        if not isinstance(failure, MemoryError) or str(failure):
             raise
         raise MemoryError("out of memory: Python, or NumPy, for objects beside the library's arrays") from failure
     finally:

@@ -217,6 +217,7 @@ struct sweep {
     double length[TULLE__TALL_MOST];
     int order[TULLE__TALL_MOST], count; /* columns that stay */
     double worst;                       /* the least eigenvalue of the scaled Gram matrix over the largest */
+    double dropped;                     /* squares of the lengths of those that did not */
 };
 
 /* Column j's part of the former W: its length there. */
@@ -235,7 +236,10 @@ static bool measure(const tulle__basis *basis, int columns, int former, double l
         if (!isfinite(basis->gram[j][j])) return false;
         sweep->length[j] = basis->gram[j][j] > 0 ? sqrt(basis->gram[j][j]) : 0;
         const double size = former_length(basis, j, former);
-        if (size > least && size > 0) sweep->order[sweep->count++] = j;
+        if (size > least && size > 0)
+            sweep->order[sweep->count++] = j;
+        else
+            sweep->dropped += size * size;
     }
     return true;
 }
@@ -431,6 +435,7 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     if (W->columns && !settled)
         return tulle__fail(TULLE_ERR_CONVERGENCE, "%d vectors do not become orthogonal to %d others in %d sweeps",
             W->columns, all, SWEEPS);
+    basis->dropped = sqrt(sweep.dropped);
     for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
     return TULLE_OK;
 }

@@ -18,7 +18,8 @@ typedef struct tulle__basis {
     double (*turn)[TULLE__TALL_MOST];
     double (*share)[TULLE__TALL_MOST];
     double (*fold)[TULLE__TALL_MOST];
-    double *small; /* [2 width^2] */
+    double *small;  /* [2 width^2] */
+    double dropped; /* the Frobenius norm of what the last block has lost with directions that were dropped */
 } tulle__basis;
 
 /* A block W of columns beside the basis: own rows, row-major. */

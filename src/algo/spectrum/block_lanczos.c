@@ -21,10 +21,18 @@
 /* Rotations between two corrections; restarts without progress before each other one keeps a Ritz vector more. */
 enum { ROTATIONS = 8, PATIENCE = 8 };
 
-double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size)
+double tulle__pencil_limit(const tulle_spectrum *s, const tulle__pair *pair)
 {
     const tulle__pencil *p = s->pencil;
-    return size * fmax(s->options.tolerance * fabs(theta), 100 * tulle__spectrum_epsilon(s) * p->scale);
+    const double rounding = 100 * tulle__spectrum_epsilon(s),
+                 of_S = fmax(s->options.tolerance * fabs(pair->value), rounding * p->largest);
+    return fmax(of_S * pair->size, rounding * p->norm * pair->length);
+}
+
+/* The same of a vector with ||S x|| = 1 that is as short as one may be. */
+static double strict_limit(const tulle_spectrum *s, double theta)
+{
+    return fmax(s->options.tolerance * fabs(theta), 100 * tulle__spectrum_epsilon(s) * s->pencil->scale);
 }
 
 /*
@@ -36,7 +44,7 @@ static double limit_of_inverse(const tulle_spectrum *s, double mu)
     const tulle__pencil *p = s->pencil;
     const double size = fabs(mu), scale = tulle__pencil_shifted_scale(p),
                  rounding = tulle__spectrum_epsilon(s) * fmax(1, size * scale);
-    const double truly = size * tulle__spectrum_true_limit(s, tulle__pencil_value(p, mu), 1) * p->strictness;
+    const double truly = size * strict_limit(s, tulle__pencil_value(p, mu)) * p->strictness;
     return size * fmin(truly, fmax(s->options.tolerance, rounding));
 }
 
@@ -53,7 +61,7 @@ double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
     const double rounding = rounding_of(s, s->norm);
     if (!s->pencil) return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
     /* r of C may be as long as r / strictness of H and S, whose rounding is beside another norm than C's */
-    const double truly = tulle__spectrum_true_limit(s, theta, 1) * s->pencil->strictness;
+    const double truly = strict_limit(s, theta) * s->pencil->strictness;
     return fmax(fmin(truly, fmax(s->options.tolerance * fabs(theta), 100 * rounding)), 10 * rounding);
 }
 
@@ -194,6 +202,7 @@ tulle_status tulle__lanczos_expand(tulle_spectrum *s, int width, int *next)
     if (s->passes == 1) TULLE_CALL(tulle__basis_check_range(&s->basis, &Q));
     TULLE_CALL(tulle__basis_orthonormalise(
         &s->basis, &Q, width + s->tied, scale, left < width ? (int)left : width, s->H, s->share, &finite));
+    s->dropped = hypot(s->dropped, s->basis.dropped);
     if (!finite)
         return tulle__fail(
             TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
@@ -392,7 +401,7 @@ void tulle__spectrum_clear(tulle_spectrum *s)
     s->norm = s->worst = 0;
     s->least = INFINITY;
     s->stuck = 0;
-    s->basis.columns = s->solved = s->converged = s->locked = 0;
+    s->basis.columns = s->solved = s->converged = s->locked = s->found = 0;
     s->restarts = 0;
     memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);
 }

@@ -264,7 +264,11 @@ static tulle_status run_pass(tulle__gram *g, const void *X, int width, void *Y)
 static tulle_status multiply_all(tulle__gram *g, const void *X, int width, void *Y)
 {
     const void *all;
-    TULLE_CALL(gather(g, X, width, &all));
+    const tulle_status status = gather(g, X, width, &all);
+    if (status != TULLE_OK) {
+        g->Z = NULL;
+        return status;
+    }
     set_shift(g, all, width);
     return run_pass(g, all, width, Y);
 }

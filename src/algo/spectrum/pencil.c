@@ -263,6 +263,7 @@ tulle_status tulle__pencil_init(
     if (S) TULLE_CALL(check_symmetry(S, "S", &of_S));
     TULLE_CALL(tulle_operator_of_mat(H, NULL, &p->H));
     TULLE_CALL(tulle__layout_square_of(p->H.layout, p->comm, &p->square));
+    p->norm = of_H;
     p->scale = of_H / (of_S > 0 ? of_S : 1);
     if (S) TULLE_CALL(factorise_S(p, S));
     if (o->nearest) TULLE_CALL(choose_end(p, H, S, of_H));

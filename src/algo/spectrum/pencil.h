@@ -22,13 +22,19 @@
 
 struct tulle_spectrum;
 
+/* H x = value S x, x^T S x = 1: by Rayleigh's quotient; ||H x - value S x||, ||S x|| and ||x||. */
+typedef struct tulle__pair {
+    double value, residual, size, length;
+} tulle__pair;
+
 typedef struct tulle__pencil {
     tulle_comm *comm;
     const tulle_mat *given_H, *given_S; /* the caller's */
     bool nearest;                       /* by an inverse */
     tulle_spectrum_end end;             /* of C, at which the wanted values are */
     double sigma, shift;                /* what is asked for; s, as used */
-    double scale;                       /* the norm of H over that of S: a residual's rounding is beside this */
+    double norm, scale;                 /* the norm of H, and over that of S: a residual's rounding is beside this */
+    double largest;                     /* value found at an end, beside which all others are rounded; 0: none */
     double least;                       /* the smallest diagonal of G; 1 without S */
     double strictness;                  /* S: a bound of its smallest over its largest diagonal of G */
     tulle_layout *square;
@@ -56,25 +62,19 @@ double tulle__pencil_value(const tulle__pencil *pencil, double mu);
  */
 double tulle__pencil_least_distance(const tulle_mat *H);
 
-/* True if wanted values, mu of the `found` first vectors, are so much nearer to sigma than others that the inverse's
- * rounding drowns these. */
-bool tulle__pencil_drowns(const struct tulle_spectrum *s, int found);
-
-/* The same, of several pairs, while they are sought: they would not converge. */
+/* True if wanted values are so much nearer to sigma than others that these drown, while they are sought: they would not
+ * converge. */
 bool tulle__pencil_drowned(const struct tulle_spectrum *s);
 
 /*
- * tulle__pencil_finish by another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted
- * ones to be among them. Collective, agreed.
+ * The first `found` columns of the plan's basis, vectors y, become x, and pair[0 .. found - 1] theirs, the nearest to
+ * sigma first; *off: the largest element of |X^T S X - I|. Where rounding of an inverse has drowned some, they are those
+ * of another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted ones to be among them.
+ * Collective, agreed.
  */
-tulle_status tulle__pencil_apart(
-    struct tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off);
+tulle_status tulle__pencil_pairs(struct tulle_spectrum *s, int found, tulle__pair *pair, double *off);
 
-/*
- * The first `found` columns of the plan's basis, vectors y, become x, with x^T S x = 1; value theta, by Rayleigh's
- * quotient; residual ||H x - theta S x||; size ||S x||; *off the largest element of |X^T S X - I|. Collective, agreed.
- */
-tulle_status tulle__pencil_finish(
-    struct tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off);
+/* The same by this plan alone, in order of the distance from its shift. Collective, agreed. */
+tulle_status tulle__pencil_finish(struct tulle_spectrum *s, int found, tulle__pair *pair, double *off);
 
 #endif

@@ -60,7 +60,9 @@ static bool reaches_too_far(const tulle_spectrum *s, int found)
     return moved > 0 && found < s->A->n && reach(s, found) > known - .99 * moved;
 }
 
-bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
+/* True if wanted values, mu of the `found` first vectors, are so much nearer to sigma than others that the inverse's
+ * rounding drowns these. */
+static bool drowns(const tulle_spectrum *s, int found)
 {
     const tulle__pencil *p = s->pencil;
     double most = 0, least = INFINITY;
@@ -74,42 +76,47 @@ bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
     return found && most > (s->A->type == TULLE_F32 ? 200 : 1e4) * least;
 }
 
-/* order: of `count` values, those nearest to sigma first. */
-static void arrange(const double *value, int count, double sigma, int *order)
+/* order: of `count` pairs, those nearest to sigma first. */
+static void arrange(const tulle__pair *pair, int count, double sigma, int *order)
 {
     for (int i = 0; i < count; i++) {
         int at = i;
-        for (; at && fabs(value[order[at - 1]] - sigma) > fabs(value[i] - sigma); at--) order[at] = order[at - 1];
+        for (; at && fabs(pair[order[at - 1]].value - sigma) > fabs(pair[i].value - sigma); at--) order[at] = order[at - 1];
         order[at] = i;
     }
 }
 
-/* The plan's first columns become the other one's in order. Collective, agreed. */
-static tulle_status take(tulle_spectrum *s, tulle_spectrum *other, const int *order, int found)
+/* The first columns of a plan become those of the `found` first pairs in order. Collective, agreed. */
+static tulle_status put_in_order(tulle_spectrum *s, const int *order, int found)
 {
-    const int n = other->basis.columns, width = s->options.block;
-    double *Y = NULL;
+    const int n = s->basis.columns;
+    TULLE__SCOPED double *Y = NULL;
     tulle_status status = tulle__alloc_zero((size_t)n * (size_t)found, sizeof *Y, "an order of vectors", &Y);
     for (int i = 0; i < found && status == TULLE_OK; i++) Y[(int64_t)i * n + order[i]] = 1;
-    if (status == TULLE_OK) status = tulle__basis_rotate(&other->basis, Y, found);
-    tulle__free(Y);
+    if (status == TULLE_OK) status = tulle__basis_rotate(&s->basis, Y, found);
+    return tulle_comm_agree(s->comm, status);
+}
+
+/* The plan's first columns become the other one's. Local. */
+static void take(tulle_spectrum *s, const tulle_spectrum *other, int found)
+{
+    const int width = s->options.block;
     s->basis.columns = 0;
-    for (int at = 0; at < found && status == TULLE_OK; at += width) {
+    for (int at = 0; at < found; at += width) {
         const tulle__block_of_columns W = {s->out.val, width, found - at < width ? found - at : width};
         tulle__basis_extract(&other->basis, at, W.columns, &W);
         tulle__basis_append(&s->basis, &W);
     }
-    return tulle_comm_agree(s->comm, status);
 }
 
 /* Pairs of another plan with `count` of them. *enough: the wanted ones are among them. Collective, agreed. */
-static tulle_status search(tulle_spectrum *s, int count, double shift, int found, double *value, double *residual,
-    double *size, double *off, bool *enough)
+static tulle_status search(
+    tulle_spectrum *s, int count, double shift, int found, tulle__pair *pair, double *off, bool *enough)
 {
     const tulle__pencil *p = s->pencil;
     tulle_spectrum *other = NULL;
     tulle_spectrum_report report;
-    double *numbers = NULL, farthest = 0;
+    double *value = NULL, farthest = 0;
     int *order = NULL;
     tulle_spectrum_options o = s->options;
     o.sigma = shift;
@@ -122,43 +129,47 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int found
     }
     TULLE_CALL(tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other));
     other->apart = true;
-    tulle_status status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);
+    tulle_status status = tulle__alloc((size_t)count, sizeof *value, "values", &value);
     if (status == TULLE_OK) status = tulle__alloc((size_t)count, sizeof *order, "values", &order);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
-    status = tulle_spectrum_execute(other, numbers, numbers + count, NULL, &report);
-    if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK; /* residuals say so */
+    status = tulle_spectrum_execute(other, value, NULL, NULL, &report);
+    if (status == TULLE_ERR_CONVERGENCE && other->found) status = TULLE_OK; /* residuals say so */
     TULLE_TRY(status);
     s->passes += report.passes;
     s->columns += report.columns;
     s->restarts += report.restarts;
     s->probes += report.probes;
     s->missed = report.missed;
-    const int all = other->basis.columns;
-    arrange(numbers, all, p->sigma, order);
-    for (int i = 0; i < all; i++) farthest = fmax(farthest, fabs(numbers[i] - other->pencil->shift));
+    const int all = other->basis.columns, taken = found < all ? found : all;
+    arrange(other->pair, all, p->sigma, order);
+    for (int i = 0; i < all; i++) farthest = fmax(farthest, fabs(value[i] - other->pencil->shift));
     *enough = all == s->A->n || all < found ||
-              farthest >= fabs(numbers[order[found - 1]] - p->sigma) + fabs(other->pencil->shift - p->sigma);
-    for (int i = 0; i < found && i < all; i++) {
-        value[i] = numbers[order[i]];
-        residual[i] = numbers[count + order[i]];
-        size[i] = other->size[order[i]];
-    }
+              farthest >= fabs(value[order[found - 1]] - p->sigma) + fabs(other->pencil->shift - p->sigma);
+    for (int i = 0; i < taken; i++) pair[i] = other->pair[order[i]];
     *off = report.orthogonality;
-    status = take(s, other, order, found < all ? found : all);
+    status = put_in_order(other, order, taken);
+    if (status == TULLE_OK) take(s, other, taken);
 out:
     tulle__free(order);
-    tulle__free(numbers);
+    tulle__free(value);
     tulle_spectrum_free(other);
     return status;
 }
 
-tulle_status tulle__pencil_apart(
-    tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off)
+/* True if a pair has not converged. */
+static bool any_above(const tulle_spectrum *s, int found, const tulle__pair *pair)
+{
+    bool any = false;
+    for (int i = 0; i < found; i++) any |= !(pair[i].residual <= tulle__pencil_limit(s, &pair[i]));
+    return any;
+}
+
+static tulle_status find_apart(tulle_spectrum *s, int found, tulle__pair *pair, double *off)
 {
     const tulle__pencil *p = s->pencil;
     const tulle_gidx n = s->A->n;
-    enum { TRIES = 8 };
-    double distance = reach(s, found), far = 0;
+    enum { TRIES = 8, SHIFTS = 3 };
+    double distance = reach(s, found), far = 0, away = apart;
     if (are_rounding(s, found)) /* and what they are near to is unknown */
         distance = .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * tulle__pencil_shifted_scale(p);
     bool over = false;
@@ -166,12 +177,15 @@ tulle_status tulle__pencil_apart(
     for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {
         bool enough = false;
         const tulle_gidx count = found + more < n ? found + more : n;
-        status = search(s, (int)count, p->sigma + apart * distance, found, value, residual, size, off, &enough);
+        status = search(s, (int)count, p->sigma + away * distance, found, pair, off, &enough);
         /* the first distance may itself be rounding: that of Rayleigh's quotients is not */
         far = 0;
-        for (int v = 0; v < found; v++) far = fmax(far, fabs(value[v] - p->sigma));
+        for (int v = 0; v < found; v++) far = fmax(far, fabs(pair[v].value - p->sigma));
         over = enough && far <= 2 * distance;
-        if (far > 2 * distance)
+        if (over && i < SHIFTS && any_above(s, found, pair)) { /* that shift may lie next to another value */
+            over = s->passes >= s->allowed;
+            away *= -1.7;
+        } else if (far > 2 * distance)
             distance = far;
         else
             more *= 4;
@@ -179,4 +193,33 @@ tulle_status tulle__pencil_apart(
     if (status == TULLE_OK && !over)
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "more values are as near to sigma as those that are wanted");
     return status;
+}
+
+/* Pairs in order of their distance from the shift become those of that from sigma. Collective, agreed. */
+static tulle_status order_by_sigma(tulle_spectrum *s, int found, tulle__pair *pair)
+{
+    TULLE__SCOPED int *order = NULL;
+    TULLE__SCOPED tulle__pair *former = NULL;
+    bool same = true;
+    tulle_status status = tulle__alloc((size_t)found, sizeof *order, "values", &order);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)found, sizeof *former, "values", &former);
+    TULLE_CALL(tulle_comm_agree(s->comm, status));
+    arrange(pair, found, s->pencil->sigma, order);
+    memcpy(former, pair, (size_t)found * sizeof *pair);
+    for (int i = 0; i < found; i++) {
+        same &= order[i] == i;
+        pair[i] = former[order[i]];
+    }
+    return same ? TULLE_OK : put_in_order(s, order, found);
+}
+
+tulle_status tulle__pencil_pairs(tulle_spectrum *s, int found, tulle__pair *pair, double *off)
+{
+    if (!s->pencil->nearest) return tulle__pencil_finish(s, found, pair, off);
+    if (drowns(s, found)) return find_apart(s, found, pair, off);
+    TULLE_CALL(tulle__pencil_finish(s, found, pair, off));
+    /* they had converged, of an inverse with some values far larger than others, but are none of H and S */
+    if (!s->apart && found > 1 && s->converged == s->options.count && any_above(s, found, pair))
+        return find_apart(s, found, pair, off);
+    return found ? order_by_sigma(s, found, pair) : TULLE_OK;
 }

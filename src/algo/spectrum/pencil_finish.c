@@ -93,11 +93,11 @@ static tulle_status orthogonality(tulle_spectrum *s, const void *Sx, int at, int
 }
 
 /* Collective, agreed. */
-static tulle_status measure(struct last *l, int at, int n, double *value, double *residual, double *size, double *off)
+static tulle_status measure(struct last *l, int at, int n, tulle__pair *pair, double *off)
 {
     tulle_spectrum *s = l->s;
     const tulle__pencil *p = s->pencil;
-    double top[TULLE__TALL_MOST], bottom[TULLE__TALL_MOST], square[TULLE__TALL_MOST];
+    double top[TULLE__TALL_MOST], bottom[TULLE__TALL_MOST], square[TULLE__TALL_MOST], own[TULLE__TALL_MOST];
     const tulle__block_of_columns X = {s->in.val, s->options.block, n};
     const void *Sx = p->S ? l->also.val : s->in.val;
     tulle__basis_extract(&s->basis, at, n, &X);
@@ -108,22 +108,21 @@ static tulle_status measure(struct last *l, int at, int n, double *value, double
     TULLE_CALL(dots(s, s->in.val, s->out.val, n, top));
     TULLE_CALL(dots(s, s->in.val, Sx, n, bottom));
     TULLE_CALL(dots(s, Sx, Sx, n, square));
+    TULLE_CALL(dots(s, s->in.val, s->in.val, n, own));
     TULLE_CALL(orthogonality(s, Sx, at, n, off));
     for (int i = 0; i < n; i++) {
-        value[i] = top[i] / bottom[i];
-        size[i] = sqrt(square[i]);
+        pair[i] = (tulle__pair){.value = top[i] / bottom[i], .size = sqrt(square[i]), .length = sqrt(own[i])};
         memset(s->basis.turn[i], 0, sizeof *s->basis.turn);
-        s->basis.turn[i][i] = -value[i];
+        s->basis.turn[i][i] = -pair[i].value;
     }
     const tulle__multi_term term = {Sx, s->options.block, n, n, 1, s->basis.turn};
     tulle__multi_tsmm(&s->basis.multi, 1, &term, n, 1, s->out.val, s->options.block);
     TULLE_CALL(dots(s, s->out.val, s->out.val, n, square));
-    for (int i = 0; i < n; i++) residual[i] = square[i] >= 0 ? sqrt(square[i]) : NAN;
+    for (int i = 0; i < n; i++) pair[i].residual = square[i] >= 0 ? sqrt(square[i]) : NAN;
     return TULLE_OK;
 }
 
-tulle_status tulle__pencil_finish(
-    tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off)
+tulle_status tulle__pencil_finish(tulle_spectrum *s, int found, tulle__pair *pair, double *off)
 {
     struct last l;
     tulle_status status;
@@ -134,7 +133,7 @@ tulle_status tulle__pencil_finish(
     for (int at = 0; at < found && s->pencil->S; at += width)
         TULLE_TRY(give_back(&l, at, found - at < width ? found - at : width));
     for (int at = 0; at < found; at += width)
-        TULLE_TRY(measure(&l, at, found - at < width ? found - at : width, value + at, residual + at, size + at, off));
+        TULLE_TRY(measure(&l, at, found - at < width ? found - at : width, pair + at, off));
     TULLE_TRY(tulle__basis_orient(&s->basis, NULL));
 out:
     last_fini(&l);

@@ -14,6 +14,10 @@
  * to a value t beyond T's, and is computed at the t where it is largest, the worst value that would be better. At a
  * restart Q becomes a block of V and takes the place of V_1, whose G multiplies that of Q from then on.
  *
+ * Directions of Q that are no longer than some roundings are dropped, and may have been x's: with what they leave, A V =
+ * V T + Q R E^T + D, a column of x^T V_1 is in doubt by |D| times its length in (t I - T)^-1 E_1. Where none are left,
+ * another random block begins, whose chance multiplies that of those before.
+ *
  * Beside the wanted vectors some Ritz vectors y_i of values theta_i are locked, which leaves T smaller values that are
  * farther from t: those whose residuals r_i are small beside t - theta_i. x without its parts of these is a vector of
  * A's part apart from them but for sum of r_i^2 / (t - theta_i), and |x^T v| is in doubt by that over the distance of T
@@ -33,7 +37,9 @@ struct probe {
     tulle_spectrum *s;
     int ends;           /* where a better value may lie */
     double value[ENDS]; /* the worst one that is better */
-    double doubt;       /* of x^T v, by what is locked beside the wanted vectors */
+    double before[ENDS]; /* the chance that it has escaped former random blocks */
+    double doubt;        /* of x^T v, by what is locked beside the wanted vectors, */
+    double lost[ENDS][TULLE__TALL_MOST]; /* and by what was dropped before a restart, of columns of V_1 */
     double
         *path[ENDS]; /* [block x block], row-major: G of V_1, in terms of the block of V at `from`; NULL: that is it */
     double *next;    /* [block x block] */
@@ -93,13 +99,13 @@ static bool bring_forward(const struct probe *p)
 
 /* ---- the chance ---- */
 
-/* to [coupled x first] = R E^T (t I - T)^-1 E_from path, of one end. */
-static void carry(const struct probe *p, int end, int coupled, double *to)
+/* to [coupled x first] = R E^T (t I - T)^-1 E_from path, of one end. lost: of the columns, as above, so far. */
+static void carry(const struct probe *p, int end, int coupled, double *to, double *lost)
 {
     const tulle_spectrum *s = p->s;
     const int n = s->solved, ld = s->options.block;
     const double *path = p->path[end];
-    double begins[TULLE__TALL_MOST], ends[TULLE__TALL_MOST];
+    double begins[TULLE__TALL_MOST], ends[TULLE__TALL_MOST], square[TULLE__TALL_MOST] = {0};
     memset(to, 0, (size_t)ld * (size_t)ld * sizeof *to);
     for (int j = 0; j < n; j++) {
         const double *u = s->U + (int64_t)j * n, *here = u + p->from, *last = u + n - s->width;
@@ -107,6 +113,7 @@ static void carry(const struct probe *p, int end, int coupled, double *to)
         for (int c = 0; c < p->first; c++) {
             begins[c] = path ? 0 : here[c];
             for (int r = 0; r < p->width && path; r++) begins[c] += here[r] * path[r * ld + c];
+            square[c] += factor * factor * begins[c] * begins[c];
         }
         for (int r = 0; r < coupled; r++) {
             ends[r] = 0;
@@ -114,24 +121,29 @@ static void carry(const struct probe *p, int end, int coupled, double *to)
             for (int c = 0; c < p->first; c++) to[r * ld + c] += factor * ends[r] * begins[c];
         }
     }
+    for (int c = 0; c < p->first; c++) lost[c] = p->lost[end][c] + s->dropped * sqrt(square[c]);
 }
 
-/* Chance that a better pair has escaped. */
-static double chance(const struct probe *p, int coupled)
+/* Chance that a better pair at an end has escaped. */
+static double escapes(const struct probe *p, int end, int coupled)
 {
     const tulle_spectrum *s = p->s;
-    double most = 0;
-    for (int end = 0; end < p->ends; end++) {
-        double all = 1;
-        carry(p, end, coupled, p->next);
-        for (int c = 0; c < p->first; c++) {
-            double square = 0;
-            for (int r = 0; r < coupled; r++)
-                square += p->next[r * s->options.block + c] * p->next[r * s->options.block + c];
-            all *= fmin(1, sqrt((double)s->A->n) * (sqrt(square) + p->doubt));
-        }
-        most = fmax(most, all);
+    double all = p->before[end], lost[TULLE__TALL_MOST];
+    carry(p, end, coupled, p->next, lost);
+    for (int c = 0; c < p->first; c++) {
+        double square = 0;
+        for (int r = 0; r < coupled; r++)
+            square += p->next[r * s->options.block + c] * p->next[r * s->options.block + c];
+        all *= fmin(1, sqrt((double)s->A->n) * (sqrt(square) + p->doubt + lost[c]));
     }
+    return all;
+}
+
+static double chance(const struct probe *p, int coupled)
+{
+    double most = 0;
+    if (p->s->basis.columns == p->s->A->n) return 0;
+    for (int end = 0; end < p->ends; end++) most = fmax(most, escapes(p, end, coupled));
     return most;
 }
 
@@ -156,6 +168,15 @@ static int choose_others(struct probe *p, int coupled)
     return others;
 }
 
+/* A random block, apart from V. *width: its columns. Collective, agreed. */
+static tulle_status begin_block(struct probe *p, int *width)
+{
+    p->from = p->s->basis.columns - p->s->locked;
+    TULLE_CALL(tulle__lanczos_begin(p->s, width));
+    p->first = p->width = *width;
+    return TULLE_OK;
+}
+
 /* V = what is locked, and a random block. *width: its columns. Collective, agreed. */
 static tulle_status begin(struct probe *p, int coupled, int *width)
 {
@@ -166,14 +187,16 @@ static tulle_status begin(struct probe *p, int coupled, int *width)
             ? ENDS
             : 1;
     for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
-    for (int end = 0; end < p->ends; end++) p->value[end] = better_than(s, end);
+    for (int end = 0; end < p->ends; end++) {
+        p->value[end] = better_than(s, end);
+        p->before[end] = 1;
+    }
     TULLE_CALL(tulle_comm_agree(s->comm, tulle__alloc(block * block, sizeof *p->next, "a probe", &p->next)));
     const int locked = s->options.count + choose_others(p, coupled);
     TULLE_CALL(tulle__lanczos_restart(s, locked));
     s->locked = locked;
-    TULLE_CALL(tulle__lanczos_begin(s, width));
-    p->first = *width;
-    return TULLE_OK;
+    s->dropped = 0;
+    return begin_block(p, width);
 }
 
 /* A restart of a full V; Q's `coupled` columns take the place of V_1. Collective, agreed. */
@@ -185,7 +208,7 @@ static tulle_status restart(struct probe *p, int coupled)
     for (int end = 0; end < p->ends; end++) {
         TULLE__SCOPED double *path = NULL;
         TULLE_CALL(tulle_comm_agree(s->comm, tulle__alloc(block * block, sizeof *path, "a probe", &path)));
-        carry(p, end, coupled, path);
+        carry(p, end, coupled, path, p->lost[end]);
         tulle__free(p->path[end]);
         p->path[end] = path;
         path = NULL;
@@ -193,6 +216,20 @@ static tulle_status restart(struct probe *p, int coupled)
     p->from = keep;
     p->width = coupled;
     return tulle__lanczos_restart(s, keep);
+}
+
+/* Another block after one that has no directions left. Collective, agreed. */
+static tulle_status renew(struct probe *p, int *width)
+{
+    tulle_spectrum *s = p->s;
+    for (int end = 0; end < p->ends; end++) {
+        p->before[end] = escapes(p, end, 0);
+        tulle__free(p->path[end]);
+        p->path[end] = NULL;
+        memset(p->lost[end], 0, sizeof p->lost[end]);
+    }
+    if (s->basis.columns + s->options.block > s->most) TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
+    return begin_block(p, width);
 }
 
 /* V = the wanted vectors and the best of the probe, *width of them, which become the last block. Agreed. */
@@ -230,7 +267,11 @@ static tulle_status run(struct probe *p, int coupled, bool *found, int *width)
         tulle__lanczos_watch(s);
         *found = bring_forward(p);
         s->missed = *found ? 1 : chance(p, next);
-        if (next == 0 || *found) break;
+        if (*found || s->missed < enough) break;
+        if (!next) {
+            TULLE_CALL(renew(p, width));
+            continue;
+        }
         if (s->basis.columns + next > s->most) TULLE_CALL(restart(p, next));
         tulle__lanczos_append(s, next);
         *width = next;

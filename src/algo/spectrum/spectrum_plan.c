@@ -28,9 +28,10 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
     }
     if (o->passes) o->max_passes = o->passes;
     if (!o->basis) {
-        const int free = o->count + (o->count > 20 ? o->count : 20) + 4 * o->block,
-                  fixed = o->passes < INT_MAX / TULLE__TALL_MOST ? o->passes * o->block : INT_MAX / 2;
-        o->basis = !o->passes ? free : fixed > o->count + 2 * o->block ? fixed : o->count + 2 * o->block;
+        const int64_t count = o->count, block = o->block, least = count + 2 * block, fixed = o->passes * block,
+                      free = count + (count > 20 ? count : 20) + 4 * block,
+                      basis = !o->passes ? free : fixed > least ? fixed : least;
+        o->basis = basis < INT_MAX / 2 ? (int)basis : INT_MAX / 2;
     }
     if (o->basis > n) o->basis = (int)n;
 }
@@ -49,6 +50,10 @@ tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n
         return tulle__fail(TULLE_ERR_ARG,
             "a basis of %d directions is too small: %d pairs with blocks of %d need at least %d", o->basis, o->count,
             o->block, o->count + 2 * o->block);
+    if (o->basis > TULLE__BASIS_MOST)
+        return tulle__fail(TULLE_ERR_ARG,
+            "a basis of %d directions for %d pairs is too large: it has at most %d", o->basis, o->count,
+            (int)TULLE__BASIS_MOST);
     if (o->chebyshev &&
         (o->passes || o->nearest || (o->end != TULLE_SPECTRUM_SMALLEST && o->end != TULLE_SPECTRUM_LARGEST)))
         return tulle__fail(TULLE_ERR_ARG,
@@ -84,7 +89,7 @@ static void drop(tulle__owned *object)
     tulle__free(s->H);
     tulle__free(s->share);
     tulle__free(s->wanted);
-    tulle__free(s->size);
+    tulle__free(s->pair);
     if (s->pencil) tulle_layout_free(s->pencil->square);
     tulle__free(s->pencil);
     tulle__free(s);
@@ -136,7 +141,7 @@ static tulle_status init(tulle_spectrum *s)
     TULLE_TRY(tulle__alloc(lines, sizeof *s->H, "inner products", &s->H));
     TULLE_TRY(tulle__alloc((size_t)TULLE__TALL_MOST, sizeof *s->share, "inner products", &s->share));
     TULLE_TRY(tulle__alloc(count, sizeof *s->wanted, "values", &s->wanted));
-    TULLE_TRY(tulle__alloc(count, sizeof *s->size, "values", &s->size));
+    TULLE_TRY(tulle__alloc(count, sizeof *s->pair, "values", &s->pair));
 out:
     status = tulle_comm_agree(s->comm, status);
     if (status == TULLE_OK) status = tulle__vector_new(s->A, o->block, &s->in);
@@ -389,29 +394,46 @@ static tulle_status find(
     TULLE_CALL((filtered ? tulle__chebyshev_iterate : tulle__spectrum_iterate)(s));
     const int found = s->basis.columns = s->found;
     TULLE_CALL(tulle__basis_finish(&s->basis, &report->orthogonality));
-    for (int i = 0; i < count; i++) {
-        value[i] = i < found ? s->wanted[i] : NAN;
-        residual[i] = NAN;
-        s->size[i] = 1;
-    }
+    for (int i = 0; i < found; i++) value[i] = s->wanted[i];
     if (s->pencil) {
+        s->pencil->largest = s->pencil->nearest ? 0 : s->norm;
         s->norm = s->pencil->scale;
-        TULLE_CALL((tulle__pencil_drowns(s, found) ? tulle__pencil_apart : tulle__pencil_finish)(
-            s, found, value, residual, s->size, &report->orthogonality));
+        TULLE_CALL(tulle__pencil_pairs(s, found, s->pair, &report->orthogonality));
     } else {
         TULLE_CALL(tulle__basis_orient(&s->basis, NULL));
         TULLE_CALL(true_residuals(s, found, value, residual));
     }
     if (X) TULLE_CALL(write_vectors(s, found, X));
-    report->converged = 0;
-    report->residual = 0;
     for (int i = 0; i < count; i++) {
-        const double relative = residual[i] / (s->size[i] * fmax(fabs(value[i]), tulle__spectrum_epsilon(s) * s->norm));
-        report->converged += residual[i] <= (s->pencil ? tulle__spectrum_true_limit(s, value[i], s->size[i])
-                                                       : tulle__spectrum_limit(s, value[i]));
+        tulle__pair *pair = &s->pair[i];
+        if (!s->pencil) *pair = (tulle__pair){value[i], residual[i], 1, 1};
+        value[i] = pair->value;
+        residual[i] = pair->residual;
+        const double least = tulle__spectrum_epsilon(s) * s->norm,
+                     relative = residual[i] / (pair->size * fmax(fabs(value[i]), least)),
+                     limit = s->pencil ? tulle__pencil_limit(s, pair) : tulle__spectrum_limit(s, value[i]);
+        report->converged += residual[i] <= limit;
         if (residual[i] != 0 && !(relative <= report->residual)) report->residual = relative; /* nan, too */
     }
     return TULLE_OK;
+}
+
+/* The same; what a failure has left unknown is nan, and zeros in X. Collective, agreed. */
+static tulle_status find_or_clear(
+    tulle_spectrum *s, bool filtered, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report)
+{
+    report->converged = 0;
+    report->residual = 0;
+    for (int i = 0; i < s->options.count; i++) {
+        value[i] = residual[i] = NAN;
+        s->pair[i] = (tulle__pair){NAN, NAN, 1, 1};
+    }
+    const tulle_status status = find(s, filtered, value, residual, X, report);
+    if (status == TULLE_OK) return TULLE_OK;
+    report->converged = s->found = 0;
+    for (int i = 0; i < s->options.count; i++) value[i] = residual[i] = NAN;
+    if (X && status == TULLE_ERR_CONVERGENCE) TULLE_CALL(write_vectors(s, 0, X));
+    return status;
 }
 
 /* Collective, agreed. */
@@ -422,11 +444,13 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     s->basis.multi.space.reductions = s->basis.multi.space.dots_ns = s->basis.multi.space.vectors_ns = 0;
     s->stream = 0;
     s->allowed = s->options.max_passes;
-    TULLE_CALL(find(s, s->options.chebyshev, value, residual, X, report));
+    tulle_status status = find_or_clear(s, s->options.chebyshev, value, residual, X, report);
     /* where p's rounding has left a residual that the method without it need not have */
-    if (s->filter.degree && report->converged < s->options.count)
-        TULLE_CALL(find(s, false, value, residual, X, report));
-    return report_totals(s, report);
+    if (status == TULLE_OK && s->filter.degree && report->converged < s->options.count)
+        status = find_or_clear(s, false, value, residual, X, report);
+    if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
+    TULLE_CALL(report_totals(s, report));
+    return status;
 }
 
 tulle_status tulle_spectrum_execute(

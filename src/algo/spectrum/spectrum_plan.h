@@ -10,6 +10,9 @@
 #include "algo/spectrum/chebyshev.h"
 #include "algo/spectrum/pencil.h"
 
+/* The order of a projected matrix, whose work space LAPACK counts in int: 1 + 6 n + 2 n^2. */
+enum { TULLE__BASIS_MOST = 32766 };
+
 struct tulle_spectrum {
     tulle__owned owned;
     tulle_comm *comm;
@@ -29,13 +32,14 @@ struct tulle_spectrum {
     double (*H)[TULLE__TALL_MOST];     /* V^T A W */
     double (*share)[TULLE__TALL_MOST]; /* A W = V H + Q share */
     double *wanted;                    /* [count]: values of what is locked, or found */
-    double *size;                      /* [count]: ||S x|| of a pencil's vectors */
+    tulle__pair *pair;                 /* [count]: what is found in the end */
     int locked;                        /* first columns of V that stay as they are, without the rest of T */
     int found;                         /* pairs, in the end */
     int tied;                          /* V's columns before the last block, which A's product with it has parts of */
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
     double norm;                       /* the largest |theta| or |h| so far */
     double noise;  /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */
+    double dropped; /* the Frobenius norm of D, A V = V T + Q R + D: directions dropped since a probe's beginning */
     double worst;  /* the largest residual over its limit */
     double least;  /* the smallest of these at restarts, */
     int stuck;     /* and restarts since */
@@ -65,8 +69,8 @@ tulle_status tulle__spectrum_presence(tulle_comm *comm, const void *given, const
 /* The residual at which a value has converged. */
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta);
 
-/* The residual ||H x - theta S x|| at which a pair of a pencil has converged; size: ||S x||. */
-double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size);
+/* The residual ||H x - theta S x|| at which a pair of a pencil has converged. */
+double tulle__pencil_limit(const tulle_spectrum *s, const tulle__pair *pair);
 
 /* Iterates until the first `found` columns of the basis are the wanted vectors, `wanted` their values. Agreed. */
 tulle_status tulle__spectrum_iterate(tulle_spectrum *s);

@@ -306,6 +306,17 @@ static tulle_status find_pairs(tulle_svd *s, double *theta, double *residual, tu
     return tulle_spectrum_execute(s->spectrum, theta, residual, NULL, report);
 }
 
+/* Refuses values that are no larger than what rounding of products with the means may make. */
+static tulle_status check_means(const tulle_svd *s, double largest)
+{
+    const double noise = 10 * s->spectrum->noise / s->gram.unit;
+    if (largest > noise || noise == 0) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CONVERGENCE,
+        "the means of columns are so large beside their deviations that rounding drowns these: the largest value, "
+        "%.3g, may be off by %.3g%s",
+        largest, noise, s->rows.type == TULLE_F32 ? "; take double precision" : "");
+}
+
 /* Collective, agreed. */
 static tulle_status run(
     tulle_svd *s, double *sigma, double *residual, tulle_mat *left, tulle_mat *right, tulle_svd_report *report)
@@ -317,6 +328,11 @@ static tulle_status run(
     if (status == TULLE_OK) status = find_pairs(s, sigma, residual, r);
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     const int found = s->spectrum->found;
+    if (!found && status != TULLE_OK) { /* nothing is known */
+        if (left) TULLE_CALL(tulle__svd_write(s, &s->left, s->rows.layout, 0, NULL, left));
+        if (right) TULLE_CALL(tulle__svd_write(s, &s->spectrum->basis, s->gram.layout, 0, NULL, right));
+        return status;
+    }
     const double *scores = s->options.scores ? sigma : NULL;
     status = tulle__svd_triplets(s, found, sigma, residual, &report->orthogonality);
     r->norm = found ? sigma[0] : 0;
@@ -339,6 +355,7 @@ static tulle_status run(
     report->variance = s->variance;
     r->passes = s->spectrum->passes;
     report->passes = r->passes + (s->mean != NULL);
+    if (status == TULLE_OK && found && s->options.centre) status = check_means(s, r->norm);
     if (status == TULLE_OK && r->converged < count && !s->options.passes)
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "%d of %d singular values have converged in %" PRId64 " passes%s",
             r->converged, count, r->passes,

@@ -74,10 +74,10 @@ static tulle_own_tile write_tile(tulle_mat *X)
     return (tulle_own_tile){.nnz = 0};
 }
 
-/* Element e of one array = element f of another times a factor. */
+/* Element e of one array = element f of another, whatever that is, times a factor. */
 static inline void scale_value(tulle_type type, void *to, int64_t e, const void *from, int64_t f, double factor)
 {
-    tulle__element_set(type, to, e, tulle__element(type, from, f) * factor);
+    tulle__element_set(type, to, e, factor == 0 ? 0 : tulle__element(type, from, f) * factor);
 }
 
 void tulle__columns_read_some(
