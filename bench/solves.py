@@ -47,7 +47,7 @@ FACTORS = [
     ("stencil2d:nx=300,ny=300", "cholesky"),
     ("@superlu_big", "lu"),
 ]
-METHODS = "serial,levels,chunked,p2p"
+METHODS = "serial,levels,chunked,p2p,growlocal"
 
 
 def run(command):
@@ -121,7 +121,7 @@ def totals(options, path, unit, each):
 
 
 def factors(options, matrices, left_out):
-    print("\n| factor | rows | entries | levels | serial | levels | chunked | p2p | supernodal | auto |\n|" + "---|" * 10)
+    print("\n| factor | rows | entries | levels | serial | levels | chunked | p2p | growlocal | supernodal | auto |\n|" + "---|" * 11)
     near = counted = 0
     for operand, source in FACTORS:
         path = operand if operand[0] != "@" else os.path.join(matrices, operand[1:] + ".mtx.gz")
@@ -151,8 +151,8 @@ def main():
     parser.add_argument("--only", nargs="*", default=[], help="cases that contain one of the words")
     options = parser.parse_args()
     matrices = os.environ.get("TULLE_MATRICES", "../shared/matrices")
-    print("| triangle | rows | entries | parallelism | serial | levels | chunked | p2p | auto | ceiling | MKL | PETSc | "
-          "SuiteSparse | pays |\n|" + "---|" * 14)
+    print("| triangle | rows | entries | parallelism | serial | levels | chunked | p2p | growlocal | auto | ceiling | MKL | "
+          "PETSc | SuiteSparse | pays |\n|" + "---|" * 15)
     left_out, second = [], []
     counts = {"cases": 0, "near": 0, "wide": 0, "fast": 0, "rivals": 0, "ahead": 0}
     with tempfile.TemporaryDirectory() as folder:

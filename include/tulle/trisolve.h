@@ -39,6 +39,7 @@ extern "C" {
     X(LEVELS, "levels", "level sets: workers share the rows of a level, with a barrier after each")                    \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
     X(P2P, "p2p", "rows of a level together; a worker waits only for the workers whose rows it requires")              \
+    X(GROWLOCAL, "growlocal", "supersteps of rows that go on where those that they require are; waits as p2p's")       \
     X(SUPERNODAL, "supernodal", "identical-pattern rows or columns as dense panels, by the BLAS; for direct factors")  \
     X(PUSH, "push", "rows are distributed in tasks; an unknown is stored once at every PE that requires it")           \
     X(UNIFIED, "unified", "by columns, rows in equal parts; one array of partial sums for all, by atomics")            \
@@ -109,7 +110,7 @@ typedef struct tulle_trisolve_report {
     bool reproducible; /* bitwise reproducible: X has the bits of SERIAL */
     int tasks;         /* of a PE; 0: does not apply */
     int workers;
-    int64_t levels;     /* longest chain of dependent rows; 0: not counted */
+    int64_t levels;     /* longest chain of dependent rows; GROWLOCAL: supersteps; 0: not counted */
     int64_t chunk;      /* rows of a chunk; 0: does not apply */
     int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;

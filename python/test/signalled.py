@@ -347,7 +347,7 @@ CALLS = {
     "triangular": triangular_new, "triangular: spread": triangular_new_spread,
     "solve_triangular": solve_triangular,
     **{f"triangular: {method}": triangular(method, columns)
-       for method, columns in [("auto", 2000), ("serial", 1000), ("levels", 1000), ("p2p", 2000), ("supernodal", 2000)]},
+       for method, columns in [("auto", 2000), ("serial", 1000), ("levels", 1000), ("p2p", 2000), ("growlocal", 2000), ("supernodal", 2000)]},
     "matfun: sign": matfun("sign"), "matfun: function": matfun(lambda x: x * x),
     "matfun: newton-schulz": matfun("sign", 3000, method="newton-schulz"), "matfun: one submatrix": matfun_of_one_submatrix,
     "density": density(30000), "density: tc2": density(3000, method="tc2"),

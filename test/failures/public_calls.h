@@ -82,7 +82,7 @@ static const struct subject {
     {"tulle_direct_cholesky tulle_direct_free", direct, {"c"}, "SuiteSparse: yes", 0},
     {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
         solve_triangle, {"chunked"}, NULL, 0},
-    {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, {"p2p"}, NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, {"p2p", "growlocal"}, NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle,
         {"push", "supernodal", "unified-tasks", "zerocopy", "on limit+cpu"}, NULL, 0},
     {"tulle_trisolve_rhs tulle_trisolve_forward", foreknow, {""}, NULL, 0},

@@ -14,8 +14,8 @@ expect 0 'serial .* passed' trisolve fem:nodes=6,dof=1 --from tril --method all 
 grep -q '^chunked *skipped: devices do not solve by the method chunked$' "$work/out" &&
     grep -q "^levels *skipped: the device 'cpu' solves row by row" "$work/out" &&
     grep -q "^zerocopy *skipped: the device 'cpu' solves with PE 0's triangles only" "$work/out" &&
-    [ "$(grep -c skipped "$work/out")" = 9 ]
-report $? "nine methods say why the device does not have them"
+    [ "$(grep -c skipped "$work/out")" = 10 ]
+report $? "ten methods say why the device does not have them"
 expect 0 '"method":"p2p","left_out":"devices do not solve' trisolve fem:nodes=6,dof=1 --from tril --method all --device cpu --json
 expect 2 'devices do not solve by the method chunked' trisolve fem:nodes=6,dof=1 --from tril --method serial,chunked --device cpu
 expect 3 'none of the methods has run: ' trisolve fem:nodes=6,dof=1 --from tril --method all --device limit:mem=100+cpu
@@ -65,7 +65,7 @@ seconds=$(sed -n 's/.*"seconds":\([0-9.e-]*\),"seconds_all".*/\1/p' "$work/auto"
 report $? "seconds are those of one run, number $run, of four: $seconds"
 case $method in
 chunked) grep -q '"chunk":[1-9]' "$work/auto" ;;
-p2p) grep -q '"chunk":0' "$work/auto" && grep -q '"levels":[1-9]' "$work/auto" ;;
+p2p | growlocal) grep -q '"chunk":0' "$work/auto" && grep -q '"levels":[1-9]' "$work/auto" ;;
 *) grep -q '"workers":1,' "$work/auto" && grep -q '"chunk":0' "$work/auto" && grep -q '"levels":0' "$work/auto" ;;
 esac
 report $? "workers, levels and chunk are those of $method"
@@ -83,7 +83,7 @@ traced() { # NAMES COMMAND...: the spans that there must be, words joined by +
     [ -z "$missing" ]
     report $? "timeline of $*: $names${missing:+, missing:$missing}"
 }
-for method in serial levels chunked p2p supernodal push unified unified-tasks shmem zerocopy; do
+for method in serial levels chunked p2p growlocal supernodal push unified unified-tasks shmem zerocopy; do
     traced "analyse+solve $method+wait for PEs" trisolve fem:nodes=12,dof=1 --from tril --method $method --pes 2
 done
 traced 'solve serial+solve p2p+solve chunked' trisolve stencil2d:n=200 --from tril --pes 2 --rhs random:2

@@ -207,13 +207,14 @@ out:
 static tulle_status devices(tulle_comm *comm, void *arg)
 {
     static const tulle_trisolve_method none[] = {
-        TULLE_TRISOLVE_CHUNKED, TULLE_TRISOLVE_P2P, TULLE_TRISOLVE_SUPERNODAL, TULLE_TRISOLVE_LEVELS};
+        TULLE_TRISOLVE_CHUNKED, TULLE_TRISOLVE_P2P, TULLE_TRISOLVE_GROWLOCAL, TULLE_TRISOLVE_SUPERNODAL,
+        TULLE_TRISOLVE_LEVELS};
     tulle_trisolve_options options = {.device = "cpu"};
     tulle_trisolve *solver = NULL;
     tulle_mat *T = NULL;
     (void)arg;
     tulle_status status = make(comm, &faults[0], 1, &T);
-    for (int m = 0; m < 4 && status == TULLE_OK; m++) {
+    for (int m = 0; m < (int)(sizeof none / sizeof *none) && status == TULLE_OK; m++) {
         int levels = none[m] == TULLE_TRISOLVE_LEVELS;
         options.method = none[m];
         EXPECT(tulle_trisolve_new(T, &options, &solver) == TULLE_ERR_UNSUPPORTED && !solver);

@@ -14,6 +14,7 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method)
         [TULLE_TRISOLVE_LEVELS] = &tulle__method_levels,
         [TULLE_TRISOLVE_CHUNKED] = &tulle__method_chunked,
         [TULLE_TRISOLVE_P2P] = &tulle__method_p2p,
+        [TULLE_TRISOLVE_GROWLOCAL] = &tulle__method_growlocal,
         [TULLE_TRISOLVE_SUPERNODAL] = &tulle__method_supernodal,
         [TULLE_TRISOLVE_PUSH] = &tulle__method_push,
         [TULLE_TRISOLVE_UNIFIED] = &tulle__method_unified,

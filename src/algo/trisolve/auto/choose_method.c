@@ -11,10 +11,10 @@
 #include "base/error.h"
 
 /*
- * Expected solves from which a method is tried: its analysis takes 1.5, 10 to 30 and 30 serial
- * solves. p2p gains up to a factor of 1.5 and is tried early.
+ * Expected solves from which a method is tried: its analysis takes 1.5, 10 to 30, 30 to 70 and 30
+ * serial solves. p2p gains up to a factor of 1.5 and is tried early.
  */
-enum { CHUNKED_FROM = 30, P2P_FROM = 100, SUPERNODAL_FROM = 600 };
+enum { CHUNKED_FROM = 30, P2P_FROM = 100, GROWLOCAL_FROM = 300, SUPERNODAL_FROM = 600 };
 
 /* The same on a device: the host finds levels in the time of one or two of its own solves, of which a GPU does ten. */
 enum { LEVELS_THERE_FROM = 30 };
@@ -69,6 +69,7 @@ static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
     add(choice, TULLE_TRISOLVE_SERIAL);
     if (solves >= CHUNKED_FROM) add(choice, TULLE_TRISOLVE_CHUNKED);
     if (solves >= P2P_FROM) add(choice, TULLE_TRISOLVE_P2P);
+    if (solves >= GROWLOCAL_FROM) add(choice, TULLE_TRISOLVE_GROWLOCAL);
     return TULLE_OK;
 }
 

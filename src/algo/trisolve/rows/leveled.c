@@ -59,14 +59,12 @@ static void place_rows(const struct sorting *s, int workers, int32_t *row, int32
         }
         start[s->levels * workers + w] = position;
     }
-    for (int64_t l = 0; l < s->levels; l++) {
-        int64_t p = s->first[l];
+    for (int64_t l = 0, p = 0; l < s->levels; l++)
         for (int w = 0; w < workers; w++)
             for (int32_t to = start[l * workers + w]; to < start[(l + 1) * workers + w]; to++) {
                 row[to] = s->sorted[p];
                 place[s->sorted[p++]] = to;
             }
-    }
 }
 
 static size_t block_bytes(int64_t n, int64_t levels, int workers)
@@ -81,20 +79,34 @@ static void look_into(tulle__order *order, const void *block)
     order->start = order->place + order->n;
 }
 
+/* Rows by level, and the workers' parts of levels. */
+static tulle_status sort_levels(const tulle__triangle *t, int workers, int barriers, struct sorting *s)
+{
+    tulle__levels levels = {.level = NULL};
+    tulle_status status = tulle__levels_find(t, &levels);
+    s->level = levels.level;
+    s->levels = levels.count;
+    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *s->sorted, "rows by level", &s->sorted);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)s->levels + 1, sizeof *s->first, "levels", &s->first);
+    if (status == TULLE_OK)
+        status = tulle__alloc_zero((size_t)(s->levels * workers), sizeof *s->count, "parts of levels", &s->count);
+    if (status == TULLE_OK) {
+        tulle__levels_sort(t, &levels, s->first, s->sorted);
+        divide(t, workers, barriers, s);
+    }
+    tulle__levels_fini(&levels);
+    return status;
+}
+
 /* On PE 0. */
-static tulle_status make(const tulle__triangle *t, int barriers, tulle__order *order)
+static tulle_status make(const tulle__triangle *t, tulle__order_kind kind, tulle__order *order)
 {
     tulle_status status;
     struct sorting s = {.levels = 0};
-    tulle__levels levels = {.level = NULL};
-    TULLE_TRY(tulle__levels_find(t, &levels));
-    s.level = levels.level;
-    s.levels = levels.count;
-    TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *s.sorted, "rows by level", &s.sorted));
-    TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
-    TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
-    tulle__levels_sort(t, &levels, s.first, s.sorted);
-    divide(t, order->workers, barriers, &s);
+    if (kind == TULLE__ORDER_GROWLOCAL)
+        TULLE_TRY(tulle__growlocal_sort(t, order->workers, &s.sorted, &s.count, &s.levels));
+    else
+        TULLE_TRY(sort_levels(t, order->workers, kind == TULLE__ORDER_BARRIERS, &s));
     order->levels = s.levels;
     TULLE_TRY(tulle__heap_take(
         order->comm->pe->data, block_bytes(t->n, s.levels, order->workers), "an order of rows", &order->block));
@@ -105,11 +117,10 @@ out:
     tulle__free(s.count);
     tulle__free(s.first);
     tulle__free(s.sorted);
-    tulle__levels_fini(&levels);
     return status;
 }
 
-tulle_status tulle__order_init(const tulle__triangle *t, int workers, int barriers, tulle__order *order)
+tulle_status tulle__order_init(const tulle__triangle *t, int workers, tulle__order_kind kind, tulle__order *order)
 {
     tulle_comm *comm = t->T->comm;
     struct {
@@ -117,7 +128,7 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int barrie
         int64_t levels;
     } made;
     *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
-    TULLE_CALL(tulle_comm_agree(comm, comm->rank == 0 ? make(t, barriers, order) : TULLE_OK));
+    TULLE_CALL(tulle_comm_agree(comm, comm->rank == 0 ? make(t, kind, order) : TULLE_OK));
     made.block = order->block;
     made.levels = order->levels;
     TULLE_CALL(tulle_comm_broadcast(comm, 0, &made, sizeof made));

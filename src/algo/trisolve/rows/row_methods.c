@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The methods that solve row by row, with workers that read each other's memory: serial, chunked,
- * levels, p2p.
+ * levels, p2p, growlocal.
  */
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/method_schedule.h"
@@ -45,14 +45,14 @@ static tulle_status schedule_chunks(
     return tulle__chunked_schedule(&solver->triangle, a->chunk, worker, solver->workers, schedule);
 }
 
-/* barriers: levels end with barriers. Collective. */
-static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a, int barriers)
+/* Collective. */
+static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a, tulle__order_kind kind)
 {
     tulle__order *order = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *order, "an order of rows", &order);
     a->state = order;
     TULLE_CALL(tulle_comm_agree(solver->comm, status));
-    TULLE_CALL(tulle__order_init(&solver->triangle, solver->workers, barriers, order));
+    TULLE_CALL(tulle__order_init(&solver->triangle, solver->workers, kind, order));
     a->levels = order->levels;
     if (solver->comm->rank == 0) a->bytes = (int64_t)order->block.length;
     return TULLE_OK;
@@ -60,12 +60,17 @@ static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a
 
 static tulle_status order_with_barriers(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    return order_rows(solver, a, 1);
+    return order_rows(solver, a, TULLE__ORDER_BARRIERS);
 }
 
 static tulle_status order_without(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    return order_rows(solver, a, 0);
+    return order_rows(solver, a, TULLE__ORDER_P2P);
+}
+
+static tulle_status order_supersteps(tulle_trisolve *solver, tulle__method_schedule *a)
+{
+    return order_rows(solver, a, TULLE__ORDER_GROWLOCAL);
 }
 
 static tulle_status schedule_levels(
@@ -74,7 +79,7 @@ static tulle_status schedule_levels(
     return tulle__leveled_schedule(&solver->triangle, a->state, 1, worker, schedule);
 }
 
-static tulle_status schedule_p2p(
+static tulle_status schedule_ordered(
     const tulle_trisolve *solver, const tulle__method_schedule *a, int worker, tulle__worker_schedule *schedule)
 {
     return tulle__leveled_schedule(&solver->triangle, a->state, 0, worker, schedule);
@@ -103,7 +108,15 @@ const tulle__method tulle__method_levels = {.permutes = true,
 const tulle__method tulle__method_p2p = {.permutes = true,
     .reproducible = true,
     .prepare = order_without,
-    .schedule = schedule_p2p,
+    .schedule = schedule_ordered,
+    .renew = tulle__worker_schedules_renew,
+    .forget = forget_order,
+    .sweep = tulle__solver_sweep};
+
+const tulle__method tulle__method_growlocal = {.permutes = true,
+    .reproducible = true,
+    .prepare = order_supersteps,
+    .schedule = schedule_ordered,
     .renew = tulle__worker_schedules_renew,
     .forget = forget_order,
     .sweep = tulle__solver_sweep};

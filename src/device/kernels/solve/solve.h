@@ -29,7 +29,8 @@ enum tulle__column_kind {
     TULLE__COLUMN_MASKED,  /* in place, and up to four entries are subtracted without a branch on their number */
     TULLE__COLUMN_LONG,    /* in place, and the mean row is long, so that its loop is not out of line */
     TULLE__COLUMN_PERMUTED,
-    TULLE__COLUMN_PERMUTED_MASKED
+    TULLE__COLUMN_PERMUTED_MASKED,
+    TULLE__COLUMN_PERMUTED_LONG
 };
 
 /* X(kind, word, divides): the loops. In place those that divide follow those that do not. */
@@ -44,7 +45,11 @@ enum tulle__column_kind {
     X(TULLE__COLUMN_LONG, lengthy, 0)                                                                                  \
     X(TULLE__COLUMN_LONG, lengthy_divides, 1)                                                                          \
     X(TULLE__COLUMN_PERMUTED, permuted, 0)                                                                             \
-    X(TULLE__COLUMN_PERMUTED_MASKED, permuted_masked, 0)
+    X(TULLE__COLUMN_PERMUTED_MASKED, permuted_masked, 0)                                                               \
+    X(TULLE__COLUMN_PERMUTED_LONG, permuted_long, 0)
+
+/* Entries of a mean row that is long, or short enough for a mask. */
+enum { TULLE__MEAN_LONG = 8, TULLE__MEAN_MASKED = 4 };
 
 /*
  * Kind for rows in place, by a sample. Chained: rows are short and nearly all need the row before; then a solve takes
@@ -55,23 +60,29 @@ enum tulle__column_kind {
  */
 static inline enum tulle__column_kind tulle__column_kind_in_place(const tulle__solve_task *task)
 {
-    enum { SAMPLES = 64, CHAIN_ROWS = 256, MASK_ROWS = 16384, MASK_ENTRIES = 4, LONG_ENTRIES = 8 };
+    enum { SAMPLES = 64, CHAIN_ROWS = 256, MASK_ROWS = 16384 };
     const int64_t last = (task->count - 1) * task->step, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
     const int64_t mean = task->count ? (task->rowptr[high + 1] - task->rowptr[low]) / task->count : 0;
     int chained = 0, few = 0, uneven = 0;
-    if (mean > LONG_ENTRIES) return TULLE__COLUMN_LONG;
+    if (mean > TULLE__MEAN_LONG) return TULLE__COLUMN_LONG;
     if (task->count < CHAIN_ROWS) return TULLE__COLUMN_PLAIN;
     for (int64_t q = 1; q <= SAMPLES; q++) {
         int64_t r = (task->count - 1) * q / SAMPLES * task->step, before = r - task->step;
         int64_t from = task->rowptr[r] + task->head, to = task->rowptr[r + 1] - task->tail;
         chained += to > from && task->colind[task->step > 0 ? to - 1 : from] == task->at + before;
-        few += to - from <= MASK_ENTRIES;
+        few += to - from <= TULLE__MEAN_MASKED;
         uneven += task->rowptr[r + 1] - task->rowptr[r] != task->rowptr[before + 1] - task->rowptr[before];
     }
     if (8 * chained >= 7 * SAMPLES) return TULLE__COLUMN_CHAINED;
     if (task->count >= MASK_ROWS && 2 * few >= SAMPLES && 5 * uneven >= 2 * SAMPLES && 2 * chained <= SAMPLES)
         return TULLE__COLUMN_MASKED;
     return TULLE__COLUMN_PLAIN;
+}
+
+static inline enum tulle__column_kind tulle__column_kind_permuted(int64_t entries, int64_t rows)
+{
+    if (entries > TULLE__MEAN_LONG * rows) return TULLE__COLUMN_PERMUTED_LONG;
+    return entries <= TULLE__MEAN_MASKED * rows ? TULLE__COLUMN_PERMUTED_MASKED : TULLE__COLUMN_PERMUTED;
 }
 
 static inline int tulle__column_loop(const tulle__solve_task *task)
@@ -86,9 +97,8 @@ static inline int tulle__column_loop(const tulle__solve_task *task)
     case TULLE__SOLVE_IN_PLACE:
         if (!skipped && (pivot || !task->divides)) kind = tulle__column_kind_in_place(task);
         break;
-    case TULLE__SOLVE_PERMUTED: /* rows of a level, which do not need each other */
-        kind = task->rowptr[task->count] - task->rowptr[0] <= 4 * task->count ? TULLE__COLUMN_PERMUTED_MASKED
-                                                                              : TULLE__COLUMN_PERMUTED;
+    case TULLE__SOLVE_PERMUTED: /* rows of which few need the one before */
+        kind = tulle__column_kind_permuted(task->rowptr[task->count] - task->rowptr[0], task->count);
         break;
     default:
         break;

@@ -81,6 +81,7 @@ INLINE void NAME(solve_rows)(const tulle__solve_task *task, int64_t column, cons
     const enum tulle__column_kind kind, const int divides)
 {
     const int any = kind == TULLE__COLUMN_ANY, permuted = kind >= TULLE__COLUMN_PERMUTED;
+    const int lengthy = any || kind == TULLE__COLUMN_LONG || kind == TULLE__COLUMN_PERMUTED_LONG;
     const int in_place = !any && !permuted, chained = kind == TULLE__COLUMN_CHAINED;
     const int masked = kind == TULLE__COLUMN_MASKED || kind == TULLE__COLUMN_PERMUTED_MASKED;
     const int64_t ldb = any ? task->ldb : 1, ldx = any ? task->ldx : 1, ldo = any ? task->ldo : 1;
@@ -103,7 +104,7 @@ INLINE void NAME(solve_rows)(const tulle__solve_task *task, int64_t column, cons
         if (masked && n <= 4 && (step > 0 ? end >= 4 : end + 4 < limit)) {
             sum = NAME(subtract_masked)(sum, val, colind, end, n, x, ldx, own, step);
         } else if (n > TULLE__SOLVE_SHORT) {
-            if (any || kind == TULLE__COLUMN_LONG)
+            if (lengthy)
                 sum = NAME(subtract_long)(sum, val, colind, end, n, x, ldx, own, step);
             else
                 sum = (step > 0 ? NAME(long_up) : NAME(long_down))(sum, val, colind, end, n, x, own);
