@@ -124,8 +124,8 @@ TULLE_API tulle_status tulle_spectrum_new(
  * and |sigma|. A sigma far beyond all values is nearest to those of an end: they are found as for that end.
  *
  * residual is ||H x - theta S x||. A pair has converged if it is at most
- * max(tolerance |theta| ||S x||, 100 epsilon ||H|| ||x||), ||H|| that of its rows, or, at an end,
- * 100 epsilon max |theta| ||S x||, the values found; report.norm is ||H|| over ||S||.
+ * max(tolerance |theta| ||S x||, 100 epsilon (||H|| + |theta| ||S||) ||x||), with norms of rows; report.norm is ||H||
+ * over ||S||.
  * TULLE_ERR_ARG where one is not symmetric, or S not positive definite; TULLE_ERR_UNSUPPORTED without a module for
  * direct factors.
  */

@@ -76,6 +76,10 @@ def test_eigsh_refusals():
     with pytest.raises(tulle.NotConverged):
         tulle.eigsh(symmetric(400), 20, maxiter=2)
     assert tulle.report() is None  # and not the former call's
+    tulle.eigsh(symmetric(400), 2)
+    with pytest.raises(ValueError, match="nan"):
+        tulle.svds(sp.csr_matrix(np.full((4, 4), np.nan)), 2)
+    assert tulle.report() is None
 
 
 def spd(n, dtype=float):
@@ -322,9 +326,25 @@ def test_pairs_around_sigma():
     for sigma in (1.9, 1.997, 1.9997, 1.99997, 2 - 1e-7, 2):
         w = tulle.eigsh(A, 3, sigma=sigma)[0]
         assert np.abs(w - [0, 2, 3]).max() < 1e-12
-    S = sp.diags([1e4, 1e-4]).tocsr()  # and a value of 0
-    w = tulle.eigsh(sp.csr_matrix(np.ones((2, 2))), 2, M=S)[0]
-    assert abs(w[0]) < 1e-6 and abs(w[1] / 10000.0001 - 1) < 1e-8
+    n = 2000  # distances that are far smaller, or larger, than the norm lets one guess
+    A = sp.diags(np.r_[np.arange(1, n) * 1e-12, 1]).tocsr()
+    assert np.abs(tulle.eigsh(A, 2, sigma=0)[0] - [1e-12, 2e-12]).max() < 1e-15
+    A = sp.diags(np.r_[np.arange(64) * 1e-6, 1]).tocsr()
+    assert np.abs(tulle.eigsh(A, 4, sigma=1)[0] - [61e-6, 62e-6, 63e-6, 1]).max() < 1e-12
+
+
+def test_pencils_of_small_mass():
+    """Where an end's rounding drowns the others, that is said."""
+    n = 60
+    H, s = sp.diags([-np.ones(n - 1), np.full(n, 2.), -np.ones(n - 1)], [-1, 0, 1]).tocsr(), np.ones(n)
+    for dtype, small in ((np.float64, 1e-4), (np.float64, 1e-12), (np.float32, 1e-2), (np.float32, 1e-5)):
+        s[0] = small
+        right = np.sort(np.linalg.eigvals(H.toarray() / s[:, None]).real)[:3]
+        try:
+            w = tulle.eigsh(H.astype(dtype), 3, M=sp.diags(s.astype(dtype)).tocsr(), which="SA")[0]
+        except tulle.NotConverged:
+            continue
+        assert np.abs(w / right - 1).max() < (1e-3 if dtype == np.float32 else 1e-6)
 
 
 def test_chance_of_hidden_pairs():
@@ -338,9 +358,12 @@ def test_chance_of_hidden_pairs():
 
 
 def test_pca_of_large_means():
-    """Deviations of 1e-6 of the means: float32 has no digits of them, and says so."""
-    X = 1e6 + np.random.default_rng(3).standard_normal((200, 30))
-    with pytest.raises(tulle.NotConverged, match="take double precision"):
+    """Means beside whose rounding deviations, or the smaller values, have no digits: that is said."""
+    rng = np.random.default_rng(3)
+    X = 1e7 + rng.standard_normal((200, 30))
+    with pytest.raises(tulle.NotConverged, match="the means of columns are so large"):
         tulle.pca(sp.csr_matrix(X.astype(np.float32)), 3)
+    with pytest.raises(tulle.NotConverged, match="the means of columns are so large"):
+        tulle.pca(sp.csr_matrix(1e12 + 1e3 * np.outer(X[:, 0] - 1e7, X[0] - 1e7) + 1e-2 * (X - 1e7)), 3)
     sigma = np.linalg.svd(X - X.mean(0), compute_uv=False)[:3]
     assert np.abs(tulle.pca(sp.csr_matrix(X), 3).singular_values_ / sigma - 1).max() < 1e-6

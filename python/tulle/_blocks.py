@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._arrays import describe
 from ._functions import _cuts, _result
-from ._report import keep
+from ._report import keep, reporting
 from ._team import current
 from ._values import common_type
 
@@ -22,6 +22,7 @@ def _pair(blocks):
     return blocks if isinstance(blocks, tuple) else (blocks, blocks)
 
 
+@reporting
 def block_matmul(A, B=None, *, blocks, alpha=1.0, filter=0.0, symmetric_c=False, half=False, algorithm=""):
     """C = alpha A B of sparse matrices in dense blocks, B None: A. A matrix of A's class, whose blocks are full.
 
@@ -55,6 +56,7 @@ def _range(cuts, first, count, what):
     return [cut - first for cut in cuts[cuts.index(first):cuts.index(first + count) + 1]]
 
 
+@reporting
 def block_range_add(C, P, row, col, *, blocks, alpha=1.0, beta=1.0):
     """C with alpha P + beta C[r, c] in the range as large as P that begins at (row, col): a new matrix of C's class.
 

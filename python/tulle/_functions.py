@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._arrays import describe, sparse_result
 from ._errors import CheckFailed
-from ._report import keep
+from ._report import keep, reporting
 from ._team import current
 from ._values import common_type, whole
 
@@ -62,6 +62,7 @@ def _result(x, mat, A):
     return C.tobsr(A.blocksize) if getattr(A, "format", "") == "bsr" else C
 
 
+@reporting
 def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
            precision="full", device=None, check=False):
     """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
@@ -90,6 +91,7 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
     return _result(x, result, A)
 
 
+@reporting
 def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
             order=2, combine="auto", nonorthogonal=False, precision="full", device=None, check=False):
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.

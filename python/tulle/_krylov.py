@@ -7,7 +7,7 @@ from ._arrays import describe, like
 from ._binsparse import opened
 from ._errors import UnsupportedError
 from ._pickles import remade
-from ._report import keep
+from ._report import keep, reporting
 from ._stream import Stream
 from ._team import Handle, alone, at_home, current, home_of
 from ._values import at_least_0, common_type, in_type, on_host, real, whole
@@ -197,6 +197,7 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
     return like(x[:, 0] if vector else x, b), info
 
 
+@reporting
 def cg(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A x = b by conjugate gradients; A is symmetric positive definite. Returns (x, info).
 
@@ -217,6 +218,7 @@ def cg(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=Non
     return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
 
+@reporting
 def gmres(A, b, x0=None, *, rtol=None, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
           callback_type=None):
     """Solves A x = b by restarted GMRES for any square A; as cg, with scipy's restart, maxiter and callback.
@@ -230,6 +232,7 @@ def gmres(A, b, x0=None, *, rtol=None, atol=0.0, restart=None, maxiter=None, M=N
     return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, kind, 20 if restart is None else restart)
 
 
+@reporting
 def minres(A, b, x0=None, *, rtol=None, atol=0.0, shift=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A X = B by MINRES for a symmetric A, which may be indefinite or singular; as cg.
 
@@ -242,6 +245,7 @@ def minres(A, b, x0=None, *, rtol=None, atol=0.0, shift=0.0, maxiter=None, M=Non
     return _solve("minres", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
 
+@reporting
 def block_cg(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A X = B for all columns of B together, which share their search directions; as cg.
 

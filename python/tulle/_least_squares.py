@@ -9,7 +9,7 @@ from ._arrays import describe, like
 from ._errors import UnsupportedError
 from ._krylov import Step, _fixed, refuse_not_finite, usual_limit
 from ._products import matmul
-from ._report import keep
+from ._report import keep, reporting
 from ._team import alone, current, home_of
 from ._values import at_least_0, common_type, path_of, real, whole
 
@@ -124,6 +124,7 @@ def _code(report, dtype):
     return 5 if report["gradient"] <= roundings * report["operator_norm"] * r else 6
 
 
+@reporting
 def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=False, calc_var=False, x0=None, *,
          callback=None):
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSQR, as scipy's lsqr: a tuple of ten.
@@ -148,6 +149,7 @@ def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=
     return like(x[:, 0] if vector else x, b), *figures, var[:, 0] if vector else var
 
 
+@reporting
 def lsmr(A, b, damp=0.0, atol=None, btol=None, conlim=None, maxiter=None, show=False, x0=None, *, callback=None):
     """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSMR, as scipy's lsmr: a tuple of eight.
 

@@ -7,7 +7,7 @@ import numpy as np
 from . import _core
 from ._arrays import canonical, dense_result, describe, is_hypersparse, kind_of, sparse_result, structure
 from ._binsparse import opened
-from ._report import keep
+from ._report import keep, reporting
 from ._team import last as _last
 from ._team import Handle, alone, at_home, current
 from ._values import common_type, in_type, namespace, on_host, real, without_gradient
@@ -103,6 +103,7 @@ def _as_they_lie(team, A, B, alpha, call="matmul"):
     return made
 
 
+@reporting
 def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     """C = alpha A B for matrices of scipy.sparse, NumPy or torch, sparse or dense.
 
@@ -122,6 +123,7 @@ def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     return x.convert(result)
 
 
+@reporting
 def gemm(A, B, *, alpha=1.0, algorithm=None, device=None):
     """C = alpha A B for two dense matrices."""
     for name, matrix in (("A", A), ("B", B)):
@@ -242,6 +244,7 @@ def matmul_plan(A, B, *, algorithm=None, device=None):
     return Plan(A, B, algorithm, device)
 
 
+@reporting
 def sddmm(S, X, Y, *, alpha=1.0):
     """alpha X Y^T at the entries of a sparse S, whose values are not read: a matrix of S's class.
 

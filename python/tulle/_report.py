@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of calls: dictionaries that print as tables."""
+import functools
 import html
 
 from ._team import last
@@ -64,6 +65,22 @@ class Report(dict):
 
 def _text(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def reporting(call):
+    """A public call that makes a report: where it fails before that, the report of the call before is forgotten."""
+
+    @functools.wraps(call)
+    def reported(*args, **kwargs):
+        before = getattr(last, "report", None)
+        try:
+            return call(*args, **kwargs)
+        except BaseException:
+            if getattr(last, "report", None) is before:
+                last.report = None
+            raise
+
+    return reported
 
 
 def keep(call, figures):

@@ -8,7 +8,7 @@ from . import _core
 from ._arrays import dense_result, describe, like
 from ._errors import UnsupportedError
 from ._krylov import _fixed, _operand
-from ._report import keep
+from ._report import keep, reporting
 from ._team import current, home_of, part
 from ._values import at_least_0, common_type, path_of, real, whole
 from ._words import arguments
@@ -51,6 +51,7 @@ def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, method, vecto
                                     vectors, first, rows), a.dtype)
 
 
+@reporting
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, *,
           block=None, seed=1, method="auto"):
     """k eigenvalues w, ascending, and orthonormal eigenvectors v in columns of a symmetric A, as scipy's eigsh.
@@ -97,6 +98,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     return like(w, A), like(np.ascontiguousarray(dense_result(vectors, "numpy")[:, order]), A)
 
 
+@reporting
 def lobpcg(A, X, B=None, M=None, Y=None, tol=None, maxiter=None, largest=True, *, block=None, seed=1):
     """The largest eigenvalues w, descending, or the smallest, ascending, and vectors v of A v = w v, as scipy's lobpcg.
 
@@ -150,6 +152,7 @@ def _triplets(name, A, k, tol, passes, block, ncv, maxiter, seed, centre, scale,
             np.asarray(deviations), report, dtype)
 
 
+@reporting
 def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, solver=None, *,
          passes=None, block=None, seed=1):
     """The k largest singular values s, ascending, of a sparse A, and u, s, vt as scipy's svds.
@@ -212,6 +215,7 @@ class PCA:
         return f"<tulle.PCA of {self.n_samples_} samples: {self.n_components_} components>"
 
 
+@reporting
 def pca(A, n_components=50, *, scale=False, passes=None, tol=None, block=None, seed=1, scores=True):
     """The principal components of the rows (samples) of a sparse A: a PCA.
 

@@ -165,9 +165,8 @@ def home_of(**handles):
         _places.set(next(iter(homes.values()))._home)
     try:
         yield
-    except BaseException as failure:
-        last.report = None  # that of the call before is not of this one
-        if not isinstance(failure, MemoryError) or str(failure):
+    except MemoryError as failure:
+        if str(failure):
             raise
         raise MemoryError("out of memory: Python, or NumPy, for objects beside the library's arrays") from failure
     finally:

@@ -4,11 +4,12 @@ import operator
 
 from . import _core
 from ._products import _Operands
-from ._report import keep
+from ._report import keep, reporting
 from ._team import current
 from ._values import whole
 
 
+@reporting
 def top_products(A, B, k=None, *, above=None, cosine=False, alpha=1.0, algorithm=None):
     """The largest entries of alpha A B, row by row, for two sparse matrices; the others are never stored.
 

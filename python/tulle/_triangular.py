@@ -6,7 +6,7 @@ from . import _core
 from ._arrays import describe, like
 from ._binsparse import opened
 from ._pickles import remade
-from ._report import keep
+from ._report import keep, reporting
 from ._team import Handle, at_home, current
 from ._values import common_type, real
 
@@ -68,6 +68,7 @@ def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="
     return Triangular(A, lower, unit_diagonal, transposed, method)
 
 
+@reporting
 def solve_triangular(A, b, *, lower=True, unit_diagonal=False):
     """x of one triangular solve; as triangular(A).solve(b), in the common type of A and b."""
     method = "serial" if np.ndim(b) == 1 and current().size == 1 else "auto"

@@ -24,9 +24,8 @@ enum { ROTATIONS = 8, PATIENCE = 8 };
 double tulle__pencil_limit(const tulle_spectrum *s, const tulle__pair *pair)
 {
     const tulle__pencil *p = s->pencil;
-    const double rounding = 100 * tulle__spectrum_epsilon(s),
-                 of_S = fmax(s->options.tolerance * fabs(pair->value), rounding * p->largest);
-    return fmax(of_S * pair->size, rounding * p->norm * pair->length);
+    const double size = fabs(pair->value), rounding = 100 * tulle__spectrum_epsilon(s);
+    return fmax(s->options.tolerance * size * pair->size, rounding * (p->norm + size * p->norm_of_S) * pair->length);
 }
 
 /* The same of a vector with ||S x|| = 1 that is as short as one may be. */

@@ -264,6 +264,7 @@ tulle_status tulle__pencil_init(
     TULLE_CALL(tulle_operator_of_mat(H, NULL, &p->H));
     TULLE_CALL(tulle__layout_square_of(p->H.layout, p->comm, &p->square));
     p->norm = of_H;
+    p->norm_of_S = of_S;
     p->scale = of_H / (of_S > 0 ? of_S : 1);
     if (S) TULLE_CALL(factorise_S(p, S));
     if (o->nearest) TULLE_CALL(choose_end(p, H, S, of_H));

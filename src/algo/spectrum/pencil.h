@@ -33,8 +33,7 @@ typedef struct tulle__pencil {
     bool nearest;                       /* by an inverse */
     tulle_spectrum_end end;             /* of C, at which the wanted values are */
     double sigma, shift;                /* what is asked for; s, as used */
-    double norm, scale;                 /* the norm of H, and over that of S: a residual's rounding is beside this */
-    double largest;                     /* value found at an end, beside which all others are rounded; 0: none */
+    double norm, norm_of_S, scale;      /* norms of rows; that of H over that of S */
     double least;                       /* the smallest diagonal of G; 1 without S */
     double strictness;                  /* S: a bound of its smallest over its largest diagonal of G */
     tulle_layout *square;

@@ -13,6 +13,14 @@
 
 static const double apart = .0118;
 
+enum { STUCK = 8 }; /* restarts without progress */
+
+/* Of C's values, beyond which the smaller ones have too few digits. */
+static double largest_ratio(const tulle_spectrum *s)
+{
+    return s->A->type == TULLE_F32 ? 200 : 1e4;
+}
+
 /* The distance of the farthest of the wanted values. */
 static double reach(const tulle_spectrum *s, int found)
 {
@@ -44,7 +52,8 @@ bool tulle__pencil_drowned(const tulle_spectrum *s)
     if (!s->pencil || !s->pencil->nearest || s->apart || s->options.count < 2 || s->solved < s->options.count)
         return false;
     for (int i = 0; i < s->options.count; i++) any |= make_rounding(s->pencil, s->theta[s->order[i]]);
-    return any;
+    const double most = fabs(s->theta[s->order[0]]), least = fabs(s->theta[s->order[s->options.count - 1]]);
+    return any || (s->stuck > STUCK && most > largest_ratio(s) * least);
 }
 
 /*
@@ -73,7 +82,7 @@ static bool drowns(const tulle_spectrum *s, int found)
         most = fmax(most, fabs(s->wanted[i]));
         least = fmin(least, fabs(s->wanted[i]));
     }
-    return found && most > (s->A->type == TULLE_F32 ? 200 : 1e4) * least;
+    return found && most > largest_ratio(s) * least;
 }
 
 /* order: of `count` pairs, those nearest to sigma first. */
@@ -109,9 +118,9 @@ static void take(tulle_spectrum *s, const tulle_spectrum *other, int found)
     }
 }
 
-/* Pairs of another plan with `count` of them. *enough: the wanted ones are among them. Collective, agreed. */
-static tulle_status search(
-    tulle_spectrum *s, int count, double shift, int found, tulle__pair *pair, double *off, bool *enough)
+/* Pairs of another plan with `count` of them, in so many passes. *enough: the wanted ones are among them. Collective, agreed. */
+static tulle_status search(tulle_spectrum *s, int count, double shift, int64_t passes, int found, tulle__pair *pair,
+    double *off, bool *enough)
 {
     const tulle__pencil *p = s->pencil;
     tulle_spectrum *other = NULL;
@@ -122,7 +131,7 @@ static tulle_status search(
     o.sigma = shift;
     o.count = count;
     o.basis = 0;
-    o.max_passes = s->allowed > s->passes ? s->allowed - s->passes : 1;
+    o.max_passes = passes > 1 ? passes : 1;
     if (o.passes) { /* they stand alone */
         o.max_passes = 0;
         o.tolerance = 0;
@@ -164,33 +173,44 @@ static bool any_above(const tulle_spectrum *s, int found, const tulle__pair *pai
     return any;
 }
 
+/*
+ * How far the wanted values reach is a guess at first, since the first plan's values may be rounding: Rayleigh's
+ * quotients of a search correct it, up or down. A first search with a wrong shift may not converge: it has an eighth of
+ * the passes, the next one a quarter of what is left.
+ */
 static tulle_status find_apart(tulle_spectrum *s, int found, tulle__pair *pair, double *off)
 {
     const tulle__pencil *p = s->pencil;
     const tulle_gidx n = s->A->n;
-    enum { TRIES = 8, SHIFTS = 3 };
-    double distance = reach(s, found), far = 0, away = apart;
+    enum { TRIES = 12, SHIFTS = 3 };
+    const double scale = tulle__pencil_shifted_scale(p), least = 100 * tulle__spectrum_epsilon(s) * scale;
+    double distance = reach(s, found), away = apart;
     if (are_rounding(s, found)) /* and what they are near to is unknown */
-        distance = .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * tulle__pencil_shifted_scale(p);
+        distance = .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * scale;
     bool over = false;
     tulle_status status = TULLE_OK;
-    for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {
+    for (int i = 0, more = 4, moved = 0; !over && i < TRIES && status == TULLE_OK; i++) {
         bool enough = false;
+        double far = 0;
         const tulle_gidx count = found + more < n ? found + more : n;
-        status = search(s, (int)count, p->sigma + away * distance, found, pair, off, &enough);
-        /* the first distance may itself be rounding: that of Rayleigh's quotients is not */
-        far = 0;
+        const int64_t left = s->allowed - s->passes, passes = i < 3 ? left >> (3 - i) : left;
+        status = search(s, (int)count, p->sigma + away * distance, passes, found, pair, off, &enough);
         for (int v = 0; v < found; v++) far = fmax(far, fabs(pair[v].value - p->sigma));
         over = enough && far <= 2 * distance;
-        if (over && i < SHIFTS && any_above(s, found, pair)) { /* that shift may lie next to another value */
-            over = s->passes >= s->allowed;
-            away *= -1.7;
-        } else if (far > 2 * distance)
+        if (s->passes >= s->allowed) break;
+        if (far > 2 * distance) {
             distance = far;
-        else
+        } else if (over && moved < SHIFTS && any_above(s, found, pair)) { /* it may lie next to another value */
+            over = false;
+            moved++;
+            away *= -1.7;
+        } else if (!enough && far < distance / 8 && distance > least) {
+            distance = fmax(far, least);
+        } else {
             more *= 4;
+        }
     }
-    if (status == TULLE_OK && !over)
+    if (status == TULLE_OK && !over && s->passes < s->allowed)
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "more values are as near to sigma as those that are wanted");
     return status;
 }

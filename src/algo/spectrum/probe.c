@@ -121,7 +121,7 @@ static void carry(const struct probe *p, int end, int coupled, double *to, doubl
             for (int c = 0; c < p->first; c++) to[r * ld + c] += factor * ends[r] * begins[c];
         }
     }
-    for (int c = 0; c < p->first; c++) lost[c] = p->lost[end][c] + s->dropped * sqrt(square[c]);
+    for (int c = 0; c < p->first; c++) lost[c] = p->lost[end][c] + (s->dropped > 0 ? s->dropped * sqrt(square[c]) : 0);
 }
 
 /* Chance that a better pair at an end has escaped. */
@@ -228,7 +228,9 @@ static tulle_status renew(struct probe *p, int *width)
         p->path[end] = NULL;
         memset(p->lost[end], 0, sizeof p->lost[end]);
     }
-    if (s->basis.columns + s->options.block > s->most) TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
+    const tulle_gidx left = s->A->n - s->basis.columns;
+    const int more = left < s->options.block ? (int)left : s->options.block;
+    if (s->basis.columns + more > s->most) TULLE_CALL(tulle__lanczos_restart(s, tulle__lanczos_kept(s)));
     return begin_block(p, width);
 }
 

@@ -396,7 +396,6 @@ static tulle_status find(
     TULLE_CALL(tulle__basis_finish(&s->basis, &report->orthogonality));
     for (int i = 0; i < found; i++) value[i] = s->wanted[i];
     if (s->pencil) {
-        s->pencil->largest = s->pencil->nearest ? 0 : s->norm;
         s->norm = s->pencil->scale;
         TULLE_CALL(tulle__pencil_pairs(s, found, s->pair, &report->orthogonality));
     } else {

@@ -116,7 +116,7 @@ static tulle_status order_on_one(const tulle_mat *A, tulle_ordering ordering, tu
     }
     TULLE_CALL(tulle_comm_agree(comm, status));
     tulle__mat_free_scoped(&whole);
-    return tulle_comm_broadcast(comm, 0, order, (size_t)n * sizeof *order);
+    return tulle_comm_agree(comm, tulle_comm_broadcast(comm, 0, order, (size_t)n * sizeof *order));
 }
 
 tulle_status tulle_mat_ordering(const tulle_mat *A, tulle_ordering ordering, uint64_t seed, tulle_gidx *order)
