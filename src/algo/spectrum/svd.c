@@ -316,7 +316,7 @@ static bool drowns(const tulle_svd *s, double sigma, double largest)
     return noise > 0 && (largest <= zero || (sigma > zero && noise * largest > 10 * sigma * sigma));
 }
 
-/* Why values have not converged. */
+/* The cause that values have not converged. */
 static const char *cause_of(const tulle_svd *s, const tulle_spectrum_report *r, bool drowned)
 {
     if (drowned) return "; the means of columns are so large that their rounding drowns the others";
