@@ -15,7 +15,7 @@ static const double apart = .0118;
 
 enum { STUCK = 8 }; /* restarts without progress */
 
-/* Of C's values, beyond which the smaller ones have too few digits. */
+/* The ratio of C's values beyond which the smaller ones have too few digits. */
 static double largest_ratio(const tulle_spectrum *s)
 {
     return s->A->type == TULLE_F32 ? 200 : 1e4;
@@ -174,7 +174,7 @@ static bool any_above(const tulle_spectrum *s, int found, const tulle__pair *pai
 }
 
 /*
- * How far the wanted values reach is a guess at first, since the first plan's values may be rounding: Rayleigh's
+ * The distance to which the wanted values reach is a guess at first, as the first plan's may be rounding: Rayleigh's
  * quotients of a search correct it, up or down. A first search with a wrong shift may not converge: it has an eighth of
  * the passes, the next one a quarter of what is left.
  */
