@@ -142,7 +142,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
             status = tulle__fail(TULLE_ERR_CHECK,
                 "case %d: %d rows, %d copies, %s, %d of %s, block %d, basis %d%s: %s (%d passes, %d restarts)", (int)i,
                 s->n, s->copies, tulle_type_name(s->type), s->count, tulle_spectrum_end_name(s->end), s->block,
-                s->basis, s->filtered ? ", filtered" : s->hidden ? ", hidden" : "", text, (int)report.passes, (int)report.restarts);
+                s->basis,
+                s->filtered ? ", filtered"
+                : s->hidden ? ", hidden"
+                            : "",
+                text, (int)report.passes, (int)report.restarts);
     }
     free(value);
     free(val);

@@ -2,8 +2,8 @@
 /*
  * Eigenpairs nearest to a value, and those of H x = theta S x, by factors or LOBPCG, against dense Cholesky's factor
  * and Jacobi's rotations: drawn_pencil SPEC PES SEED CASES [FIRST]. Matrices are those of drawn.c; S is none, diagonal,
- * a chain or a graph; sigma lies inside the spectrum, near a value, outside, far outside, at 0, or is an eigenvalue. SEED new:
- * another one in each run.
+ * a chain or a graph; sigma lies inside the spectrum, near a value, outside, far outside, at 0, or is an eigenvalue.
+ * SEED new: another one in each run.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -112,8 +112,9 @@ static void solve(struct pencil *p, uint64_t seed)
     const double far = pow(10, (p->A.type == TULLE_F32 ? 20 : 100) * unit(seed, 13, 200)) * (high - low);
     p->sigma = where < .2   ? 0
                : where < .4 ? truth[(int)(unit(seed, 12, 200) * n)]
-               : where < .55 ? truth[(int)(unit(seed, 12, 200) * n)] - (high - low) * pow(10, -1 - 5 * unit(seed, 14, 200))
-               : where < .7  ? low + (high - low) * unit(seed, 13, 200)
+               : where < .55
+                   ? truth[(int)(unit(seed, 12, 200) * n)] - (high - low) * pow(10, -1 - 5 * unit(seed, 14, 200))
+               : where < .7 ? low + (high - low) * unit(seed, 13, 200)
                : where < .8 ? high + (high - low)
                : where < .9 ? (unit(seed, 12, 200) < .5 ? high + far : low - far)
                             : low - .01 * (high - low);

@@ -86,7 +86,7 @@ traced() { # NAMES COMMAND...: the spans that there must be, words joined by +
 for method in serial levels chunked p2p growlocal supernodal push unified unified-tasks shmem zerocopy; do
     traced "analyse+solve $method+wait for PEs" trisolve fem:nodes=12,dof=1 --from tril --method $method --pes 2
 done
-traced 'solve serial+solve p2p+solve chunked' trisolve stencil2d:n=200 --from tril --pes 2 --rhs random:2
+traced 'solve serial+solve growlocal+solve chunked' trisolve stencil2d:n=200 --from tril --pes 2 --rhs random:2
 traced 'solve levels' trisolve fem:nodes=12,dof=1 --from tril --method levels --pes 2 --threads 2
 [ "$(sed -n 's/.*"name":"solve levels","pid":0,"tid":\([0-9]*\).*/\1/p' "$work/trace.json" | sort -u | tr '\n' ' ')" = '0 1 1048576 1048577 ' ] &&
     grep -q '"name":"PE 1 thread 1"' "$work/trace.json"

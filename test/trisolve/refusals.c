@@ -206,9 +206,8 @@ out:
 /* Methods that devices lack: all, or one that begins no rows by levels. */
 static tulle_status devices(tulle_comm *comm, void *arg)
 {
-    static const tulle_trisolve_method none[] = {
-        TULLE_TRISOLVE_CHUNKED, TULLE_TRISOLVE_P2P, TULLE_TRISOLVE_GROWLOCAL, TULLE_TRISOLVE_SUPERNODAL,
-        TULLE_TRISOLVE_LEVELS};
+    static const tulle_trisolve_method none[] = {TULLE_TRISOLVE_CHUNKED, TULLE_TRISOLVE_P2P, TULLE_TRISOLVE_GROWLOCAL,
+        TULLE_TRISOLVE_SUPERNODAL, TULLE_TRISOLVE_LEVELS};
     tulle_trisolve_options options = {.device = "cpu"};
     tulle_trisolve *solver = NULL;
     tulle_mat *T = NULL;

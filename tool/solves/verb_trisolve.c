@@ -289,7 +289,7 @@ static tulle_status check_needs(const struct solves *s, const tulle_operand_shap
         vectors = needs_bytes(&n, &side, 1);
     needs_matrix(&n, A + 6 * vectors);
     needs_reading(&n, A);
-    double arranged = (taken ? 3.5 : 4) * A + (double)shape->m * (112 + 24 * n.pes);
+    double arranged = (taken ? 2.5 : 3) * A + (double)shape->m * (112 + 24 * n.pes);
     needs_stage(&n, arranged + 4e6 + 2e6 * n.pes + (direct ? 8 * A : 0));
     return needs_check(&n, "trisolve");
 }

@@ -67,9 +67,9 @@ bool tulle__pencil_drowned(const struct tulle_spectrum *s);
 
 /*
  * The first `found` columns of the plan's basis, vectors y, become x, and pair[0 .. found - 1] theirs, the nearest to
- * sigma first; *off: the largest element of |X^T S X - I|. Where rounding of an inverse has drowned some, they are those
- * of another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted ones to be among them.
- * Collective, agreed.
+ * sigma first; *off: the largest element of |X^T S X - I|. Where rounding of an inverse has drowned some, they are
+ * those of another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted ones to be among
+ * them. Collective, agreed.
  */
 tulle_status tulle__pencil_pairs(struct tulle_spectrum *s, int found, tulle__pair *pair, double *off);
 

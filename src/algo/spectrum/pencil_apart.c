@@ -90,7 +90,8 @@ static void arrange(const tulle__pair *pair, int count, double sigma, int *order
 {
     for (int i = 0; i < count; i++) {
         int at = i;
-        for (; at && fabs(pair[order[at - 1]].value - sigma) > fabs(pair[i].value - sigma); at--) order[at] = order[at - 1];
+        for (; at && fabs(pair[order[at - 1]].value - sigma) > fabs(pair[i].value - sigma); at--)
+            order[at] = order[at - 1];
         order[at] = i;
     }
 }
@@ -118,9 +119,10 @@ static void take(tulle_spectrum *s, const tulle_spectrum *other, int found)
     }
 }
 
-/* Pairs of another plan with `count` of them, in so many passes. *enough: the wanted ones are among them. Collective, agreed. */
-static tulle_status search(tulle_spectrum *s, int count, double shift, int64_t passes, int found, tulle__pair *pair,
-    double *off, bool *enough)
+/* Pairs of another plan with `count` of them, in so many passes. *enough: the wanted ones are among them. Collective,
+ * agreed. */
+static tulle_status search(
+    tulle_spectrum *s, int count, double shift, int64_t passes, int found, tulle__pair *pair, double *off, bool *enough)
 {
     const tulle__pencil *p = s->pencil;
     tulle_spectrum *other = NULL;
@@ -154,7 +156,7 @@ static tulle_status search(tulle_spectrum *s, int count, double shift, int64_t p
     for (int i = 0; i < all; i++) farthest = fmax(farthest, fabs(value[i] - other->pencil->shift));
     *enough = all == s->A->n || all < found ||
               farthest >= fabs(value[order[found - 1]] - p->sigma) + fabs(other->pencil->shift - p->sigma);
-    for (int i = 0; i < taken; i++) pair[i] = other->pair[order[i]];
+    for (int i = 0; i < found; i++) pair[i] = i < taken ? other->pair[order[i]] : (tulle__pair){NAN, NAN, 1, 1};
     *off = report.orthogonality;
     status = put_in_order(other, order, taken);
     if (status == TULLE_OK) take(s, other, taken);

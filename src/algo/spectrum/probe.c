@@ -14,9 +14,9 @@
  * to a value t beyond T's, and is computed at the t where it is largest, the worst value that would be better. At a
  * restart Q becomes a block of V and takes the place of V_1, whose G multiplies that of Q from then on.
  *
- * Directions of Q that are no longer than some roundings are dropped, and may have been x's: with what they leave, A V =
- * V T + Q R E^T + D, a column of x^T V_1 is in doubt by |D| times its length in (t I - T)^-1 E_1. Where none are left,
- * another random block begins, whose chance multiplies that of those before.
+ * Directions of Q that are no longer than some roundings are dropped, and may have been x's: with what they leave, A V
+ * = V T + Q R E^T + D, a column of x^T V_1 is in doubt by |D| times its length in (t I - T)^-1 E_1. Where none are
+ * left, another random block begins, whose chance multiplies that of those before.
  *
  * Beside the wanted vectors some Ritz vectors y_i of values theta_i are locked, which leaves T smaller values that are
  * farther from t: those whose residuals r_i are small beside t - theta_i. x without its parts of these is a vector of
@@ -35,10 +35,10 @@ enum { DIRECTIONS = 24, SOME = 4, ENDS = 2 };
 
 struct probe {
     tulle_spectrum *s;
-    int ends;           /* where a better value may lie */
-    double value[ENDS]; /* the worst one that is better */
-    double before[ENDS]; /* the chance that it has escaped former random blocks */
-    double doubt;        /* of x^T v, by what is locked beside the wanted vectors, */
+    int ends;                            /* where a better value may lie */
+    double value[ENDS];                  /* the worst one that is better */
+    double before[ENDS];                 /* the chance that it has escaped former random blocks */
+    double doubt;                        /* of x^T v, by what is locked beside the wanted vectors, */
     double lost[ENDS][TULLE__TALL_MOST]; /* and by what was dropped before a restart, of columns of V_1 */
     double
         *path[ENDS]; /* [block x block], row-major: G of V_1, in terms of the block of V at `from`; NULL: that is it */

@@ -30,7 +30,9 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
     if (!o->basis) {
         const int64_t count = o->count, block = o->block, least = count + 2 * block, fixed = o->passes * block,
                       free = count + (count > 20 ? count : 20) + 4 * block,
-                      basis = !o->passes ? free : fixed > least ? fixed : least;
+                      basis = !o->passes      ? free
+                              : fixed > least ? fixed
+                                              : least;
         o->basis = basis < INT_MAX / 2 ? (int)basis : INT_MAX / 2;
     }
     if (o->basis > n) o->basis = (int)n;
@@ -51,9 +53,8 @@ tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n
             "a basis of %d directions is too small: %d pairs with blocks of %d need at least %d", o->basis, o->count,
             o->block, o->count + 2 * o->block);
     if (o->basis > TULLE__BASIS_MOST)
-        return tulle__fail(TULLE_ERR_ARG,
-            "a basis of %d directions for %d pairs is too large: it has at most %d", o->basis, o->count,
-            (int)TULLE__BASIS_MOST);
+        return tulle__fail(TULLE_ERR_ARG, "a basis of %d directions for %d pairs is too large: it has at most %d",
+            o->basis, o->count, (int)TULLE__BASIS_MOST);
     if (o->chebyshev &&
         (o->passes || o->nearest || (o->end != TULLE_SPECTRUM_SMALLEST && o->end != TULLE_SPECTRUM_LARGEST)))
         return tulle__fail(TULLE_ERR_ARG,
@@ -402,7 +403,7 @@ static tulle_status find(
         TULLE_CALL(tulle__basis_orient(&s->basis, NULL));
         TULLE_CALL(true_residuals(s, found, value, residual));
     }
-    if (X) TULLE_CALL(write_vectors(s, found, X));
+    if (X) TULLE_CALL(write_vectors(s, s->basis.columns, X)); /* a pencil's other plan may have found fewer */
     for (int i = 0; i < count; i++) {
         tulle__pair *pair = &s->pair[i];
         if (!s->pencil) *pair = (tulle__pair){value[i], residual[i], 1, 1};
@@ -445,7 +446,8 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     s->allowed = s->options.max_passes;
     tulle_status status = find_or_clear(s, s->options.chebyshev, value, residual, X, report);
     /* where p's rounding has left a residual that the method without it need not have */
-    if (status == TULLE_OK && s->filter.degree && report->converged < s->options.count)
+    if ((status == TULLE_OK || status == TULLE_ERR_CONVERGENCE) && s->filter.degree &&
+        report->converged < s->options.count)
         status = find_or_clear(s, false, value, residual, X, report);
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     TULLE_CALL(report_totals(s, report));

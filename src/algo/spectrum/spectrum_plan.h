@@ -38,12 +38,12 @@ struct tulle_spectrum {
     int tied;                          /* V's columns before the last block, which A's product with it has parts of */
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
     double norm;                       /* the largest |theta| or |h| so far */
-    double noise;  /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */
+    double noise;   /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */
     double dropped; /* the Frobenius norm of D, A V = V T + Q R + D: directions dropped since a probe's beginning */
-    double worst;  /* the largest residual over its limit */
-    double least;  /* the smallest of these at restarts, */
-    int stuck;     /* and restarts since */
-    double missed; /* the chance that there is a better pair; 1: unknown */
+    double worst;   /* the largest residual over its limit */
+    double least;   /* the smallest of these at restarts, */
+    int stuck;      /* and restarts since */
+    double missed;  /* the chance that there is a better pair; 1: unknown */
     int converged;
     void (*last_pass)(void *arg, int at); /* called before a last pass of columns from `at` on; NULL: none */
     void *last_arg;

@@ -152,8 +152,7 @@ static tulle_status prepare(tulle_svd *s)
     tulle_spectrum_options o = spectrum_options(&s->options), chosen = o;
     tulle__spectrum_defaults(&chosen, s->rows.n, s->rows.type, 0);
     s->width = last_width(&chosen);
-    TULLE_CALL(tulle__gram_init(
-        &s->rows, s->options.centre ? s->mean : NULL, s->factor, s->width, &s->gram));
+    TULLE_CALL(tulle__gram_init(&s->rows, s->options.centre ? s->mean : NULL, s->factor, s->width, &s->gram));
     s->op = tulle__gram_operator(&s->gram);
     tulle_status status = TULLE_OK;
     TULLE_CALL(tulle_spectrum_new(&s->op, &o, &s->spectrum));

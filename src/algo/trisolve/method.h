@@ -42,7 +42,8 @@ typedef struct tulle__method {
  * baselines/baselines.h.
  */
 extern const tulle__method tulle__method_serial, tulle__method_chunked, tulle__method_levels, tulle__method_p2p,
-    tulle__method_growlocal, tulle__method_supernodal, tulle__method_push, tulle__method_device, tulle__method_push_together;
+    tulle__method_growlocal, tulle__method_supernodal, tulle__method_push, tulle__method_device,
+    tulle__method_push_together;
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
 /* The method of a schedule, which may be a device's. */

@@ -6,7 +6,7 @@
 #include "algo/trisolve/worker_schedule.h"
 #include "mat/context.h"
 
-enum { TULLE__CANDIDATES = 4 };
+enum { TULLE__CANDIDATES = 3 };
 
 /*
  * The schedules of a solver's workers by one method. A solver that compares methods has several at

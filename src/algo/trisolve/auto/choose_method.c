@@ -5,6 +5,7 @@
  * of the pipeline, which chose what to try, gained nothing on real triangles, and lost a factor of
  * two to three with few solves.)
  */
+#include "algo/trisolve/levels.h"
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/supernodal/supernodes.h"
@@ -55,12 +56,24 @@ static tulle_status has_blocks(const tulle__triangle *t, int workers, double rel
     return status;
 }
 
+/* True if levels have few rows in the mean: p2p has too many waits then, and growlocal pays for its analysis. */
+static tulle_status has_narrow_levels(const tulle__triangle *t, bool *narrow)
+{
+    enum { ROWS = 256 };
+    tulle__levels levels = {.level = NULL};
+    const tulle_status status = tulle__levels_find(t, &levels);
+    *narrow = status == TULLE_OK && t->n < ROWS * levels.count;
+    tulle__levels_fini(&levels);
+    return status;
+}
+
 /* The candidates. */
 static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
     int64_t solves = solver->options.solves > 0 ? solver->options.solves : INT64_MAX;
     int blocks = 0;
+    bool narrow = false;
     if (solves >= SUPERNODAL_FROM) TULLE_CALL(has_blocks(t, solver->workers, solver->options.relax, &blocks));
     if (blocks) {
         add(choice, TULLE_TRISOLVE_SUPERNODAL);
@@ -68,8 +81,8 @@ static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
     }
     add(choice, TULLE_TRISOLVE_SERIAL);
     if (solves >= CHUNKED_FROM) add(choice, TULLE_TRISOLVE_CHUNKED);
-    if (solves >= P2P_FROM) add(choice, TULLE_TRISOLVE_P2P);
-    if (solves >= GROWLOCAL_FROM) add(choice, TULLE_TRISOLVE_GROWLOCAL);
+    if (solves >= GROWLOCAL_FROM) TULLE_CALL(has_narrow_levels(t, &narrow));
+    if (solves >= P2P_FROM) add(choice, narrow ? TULLE_TRISOLVE_GROWLOCAL : TULLE_TRISOLVE_P2P);
     return TULLE_OK;
 }
 

@@ -29,16 +29,16 @@ struct heap {
 struct growing {
     const tulle__triangle *t;
     int workers;
-    int64_t *first;    /* [n + 1]: steps that require step s are after[first[s] .. first[s + 1] - 1] */
+    int64_t *first; /* [n + 1]: steps that require step s are after[first[s] .. first[s + 1] - 1] */
     int32_t *after;
-    int32_t *missing;  /* [n]: requirements that are in no superstep before this one, */
-    int32_t *left;     /* and without this one's rows so far */
-    int32_t *work;     /* [n] */
-    int32_t *owner;    /* [n]: the worker of all rows of this superstep that a step requires */
-    int32_t *touched;  /* [n]: steps whose `left` and `owner` are not those of a new superstep */
+    int32_t *missing; /* [n]: requirements that are in no superstep before this one, */
+    int32_t *left;    /* and without this one's rows so far */
+    int32_t *work;    /* [n] */
+    int32_t *owner;   /* [n]: the worker of all rows of this superstep that a step requires */
+    int32_t *touched; /* [n]: steps whose `left` and `owner` are not those of a new superstep */
     int64_t ntouched;
     struct heap ready, common, own; /* steps without missing requirements: of all, not taken yet, of one worker */
-    int32_t *share;    /* [n]: the rows of a superstep, worker by worker, and the best so far */
+    int32_t *share;                 /* [n]: the rows of a superstep, worker by worker, and the best so far */
     int32_t *best;
     int64_t *end, *best_end; /* [workers + 1]: into these */
     /* supersteps: the rows of all, worker by worker in each */
