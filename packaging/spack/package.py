@@ -10,6 +10,7 @@ class Tulle(CMakePackage):
     maintainers("tulle")
 
     # `make dist` makes the archive; its sum belongs here with the release
+    version("0.1.1", tag="v0.1.1")
     version("0.1.0", tag="v0.1.0")
 
     variant("zlib", default=True, description="compressed files by zlib")
