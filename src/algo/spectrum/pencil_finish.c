@@ -97,7 +97,7 @@ static tulle_status measure(struct last *l, int at, int n, tulle__pair *pair, do
 {
     tulle_spectrum *s = l->s;
     const tulle__pencil *p = s->pencil;
-    double top[TULLE__TALL_MOST], bottom[TULLE__TALL_MOST], square[TULLE__TALL_MOST], own[TULLE__TALL_MOST];
+    double top[TULLE__TALL_MOST], bottom[TULLE__TALL_MOST] = {0}, square[TULLE__TALL_MOST], own[TULLE__TALL_MOST];
     const tulle__block_of_columns X = {s->in.val, s->options.block, n};
     const void *Sx = p->S ? l->also.val : s->in.val;
     tulle__basis_extract(&s->basis, at, n, &X);
@@ -107,8 +107,10 @@ static tulle_status measure(struct last *l, int at, int n, tulle__pair *pair, do
     if (p->S) TULLE_CALL(p->times_S.apply(l->S));
     TULLE_CALL(dots(s, s->in.val, s->out.val, n, top));
     TULLE_CALL(dots(s, s->in.val, Sx, n, bottom));
-    TULLE_CALL(dots(s, Sx, Sx, n, square));
-    TULLE_CALL(dots(s, s->in.val, s->in.val, n, own));
+    memcpy(square, bottom, sizeof square); /* without S all lengths are those of x */
+    memcpy(own, bottom, sizeof own);
+    if (p->S) TULLE_CALL(dots(s, Sx, Sx, n, square));
+    if (p->S) TULLE_CALL(dots(s, s->in.val, s->in.val, n, own));
     TULLE_CALL(orthogonality(s, Sx, at, n, off));
     for (int i = 0; i < n; i++) {
         pair[i] = (tulle__pair){.value = top[i] / bottom[i], .size = sqrt(square[i]), .length = sqrt(own[i])};
