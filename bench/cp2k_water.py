@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """CP2K beside the library: boxes of rigid water molecules, CP2K's input, its sign routines' times, its matrices.
 
-Debian's packages cp2k and cp2k-data. One step of LS_SCF at a fixed mu: the sign routine's time is that of CP2K's
-final report. SUBMATRIX_SIGN_METHOD DIRECT is its eigenvalue decomposition of submatrices.
+Debian's packages cp2k and cp2k-data. One step of LS_SCF at a fixed mu, from the density of a converged calculation:
+the sign routine's time is that of CP2K's final report. SUBMATRIX_SIGN_METHOD DIRECT is its eigenvalue decomposition of
+submatrices.
 """
 import math
 import os
@@ -34,8 +35,9 @@ INPUT = """&GLOBAL
     &END QS
     &LS_SCF
       EPS_FILTER {eps}
-      EPS_SCF 1E-1
-      MAX_SCF 1
+      EPS_SCF {accuracy}
+      MAX_SCF {steps}
+      {restart}
       MU {mu}
       FIXED_MU
       PURIFICATION_METHOD SIGN
@@ -136,23 +138,42 @@ def _symmetric(text, path):
         file.writelines(f"{i} {j} {x:.16g}\n" for (i, j), x in mean.items())
 
 
-def run(folder, cells, eps, method, mu, threads, cutoff=60):
-    """Seconds of the sign routine; the matrices of the end are folder/KS.mtx and folder/S.mtx."""
+def _run_cp2k(folder, cells, threads, **options):
+    """CP2K's report."""
     length, molecules = box(cells)
     atoms = "\n".join(f"      {name} {x:.6f} {y:.6f} {z:.6f} H2O"
                       for molecule in molecules for name, (x, y, z) in zip("OHH", molecule))
-    sign = "NEWTONSCHULZ" if method != "submatrix" else (
-        "SUBMATRIX\n      SUBMATRIX_SIGN_METHOD DIRECT\n      SIGN_SYMMETRIC")
     with open(os.path.join(folder, "water.inp"), "w", encoding="ascii") as file:
-        file.write(INPUT.format(project="water", cutoff=cutoff, eps=f"{eps:.1E}", mu=mu, sign=sign, length=length,
-                                atoms=atoms))
+        file.write(INPUT.format(project="water", length=length, atoms=atoms, **options))
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                    "OMPI_MCA_hwloc_base_binding_policy": "none"}
+    output = os.path.join(folder, "water.out")
+    if os.path.exists(output):
+        os.remove(output)
     subprocess.run(["cp2k.psmp", "-i", "water.inp", "-o", "water.out"], cwd=folder, env=environment, check=True,
                    stdout=subprocess.DEVNULL)
-    with open(os.path.join(folder, "water.out"), encoding="latin-1") as file:
-        found = re.findall(rf"^ *{TIMERS[method]} .* ([0-9.]+)$", file.read(), re.M)
+    with open(output, encoding="latin-1") as file:
+        return file.read()
+
+
+_SUBMATRIX = "SUBMATRIX\n      SUBMATRIX_SIGN_METHOD DIRECT\n      SIGN_SYMMETRIC"
+
+
+def converge(folder, cells, mu, threads, cutoff=60):
+    """A converged calculation, whose density stays in the folder for run()."""
+    report = _run_cp2k(folder, cells, threads, eps="1E-6", mu=mu, cutoff=cutoff, sign=_SUBMATRIX, accuracy="1E-6",
+                       steps=30, restart="RESTART_WRITE")
+    if "SCF run converged" not in report:
+        raise SystemExit("CP2K: the calculation has not converged")
+
+
+def run(folder, cells, eps, method, mu, threads, cutoff=60):
+    """Seconds of the sign routine; the matrices of the end are folder/KS.mtx and folder/S.mtx."""
+    sign = "NEWTONSCHULZ" if method != "submatrix" else _SUBMATRIX
+    report = _run_cp2k(folder, cells, threads, eps=f"{eps:.1E}", mu=mu, cutoff=cutoff, sign=sign, accuracy="1E-1",
+                       steps=1, restart="RESTART_READ")
+    found = re.findall(rf"^ *{TIMERS[method]} .* ([0-9.]+)$", report, re.M)
     for kind in ("KS", "S"):
         text = os.path.join(folder, f"water-{kind}_SPIN_1-1_0.csr")
         if os.path.exists(text):
