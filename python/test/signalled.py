@@ -95,13 +95,13 @@ def matmul_of_coo(size):
 
 def matmul_of_csc(size):
     A = spread(number(size, 1200000), 20000, 40).tocsc()
-    x = dense(20000, 1)
-    return lambda: tulle.matmul(A, x)
+    X = dense(20000, 8)  # a line of the cache: one panel, which one thread makes
+    return lambda: tulle.matmul(A, X)
 
 
 def matmul_into_csc(size):
     A, B = band(number(size, 25000), 100, 100).tocsc(), sp.identity(number(size, 25000), format="csc")
-    return lambda: [tulle.matmul(A, B) for _ in range(6)]
+    return lambda: [tulle.matmul(A, B) for _ in range(20)]
 
 
 def matmul_plan(size):

@@ -11,6 +11,7 @@
  */
 #include <stdatomic.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spmm/scatter_kernel.h"
@@ -92,24 +93,34 @@ static bool is_long(const tulle__unchecked_csr *A, int64_t i)
     return tulle__unchecked_near(A, i + 1) - tulle__unchecked_near(A, i) > TULLE__UNCHECKED_ENTRIES;
 }
 
-/* All rows of A for the columns of a part. False if they are not valid. */
-static bool add_all(const struct job *job, struct workspace *workspace, struct part *part)
+/* Rows of A from i on; returns how many were taken, or 0 if they are not valid. */
+static int64_t add_some(const struct job *job, struct workspace *workspace, struct part *part, int64_t i)
 {
-    for (int64_t i = 0, taken; i < job->A->m; i += taken) {
-        if (is_long(job->A, i)) {
-            taken = 1;
-            if (tulle__unchecked_pointer(job->A, i) < 0 || !add_long_row(job, workspace, part, i)) return false;
-            continue;
+    if (is_long(job->A, i))
+        return tulle__unchecked_pointer(job->A, i) >= 0 && add_long_row(job, workspace, part, i) ? 1 : 0;
+    const int64_t taken = tulle__unchecked_take(job->A, i, job->A->m, &workspace->rows, &part->rows.A);
+    if (taken) add_rows(job, workspace, part, i, taken);
+    return taken;
+}
+
+/* All rows of A for the columns of a part, or until a pool is to stop, which says so itself. */
+static tulle_status add_all(struct job *job, struct workspace *workspace, struct part *part)
+{
+    for (int64_t i = 0; i < job->A->m;) {
+        if (!job->pool) TULLE_CALL(tulle__attend());
+        if (!tulle__pool_continues(job->pool)) return TULLE_OK;
+        const int64_t taken = add_some(job, workspace, part, i);
+        if (!taken) {
+            atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+            return TULLE_OK;
         }
-        taken = tulle__unchecked_take(job->A, i, job->A->m, &workspace->rows, &part->rows.A);
-        if (!taken) return false;
-        add_rows(job, workspace, part, i, taken);
+        i += taken;
     }
-    return true;
+    return TULLE_OK;
 }
 
 /* Columns of one panel, into C or beside it. */
-static void make_panel(struct job *job, struct workspace *workspace, int64_t first)
+static tulle_status make_panel(struct job *job, struct workspace *workspace, int64_t first)
 {
     const tulle__spmm_task *t = job->task;
     struct part part = {.first = first, .rows = {.alpha = t->alpha, .ldc = t->c_row}};
@@ -125,8 +136,9 @@ static void make_panel(struct job *job, struct workspace *workspace, int64_t fir
     } else {
         tulle__values_scale(NULL, t->type, t->m, part.rows.n, t->c_row, t->beta, C);
     }
-    if (!add_all(job, workspace, &part)) atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+    TULLE_CALL(add_all(job, workspace, &part));
     if (job->beside) tulle__values_add(t->type, t->m, part.rows.n, workspace->panel, C, t->c_row, t->c_col);
+    return TULLE_OK;
 }
 
 static tulle_status make_panels(void *arg, int thread, int nthreads)
@@ -143,7 +155,7 @@ static tulle_status make_panels(void *arg, int thread, int nthreads)
     if (job->beside)
         TULLE_TRY(tulle__alloc((size_t)(job->task->m * job->width), job->size, "columns of C", &workspace.panel));
     for (int64_t p; (p = tulle__pool_take(job->pool, &job->next, job->panels)) < job->panels;)
-        make_panel(job, &workspace, p * job->width);
+        TULLE_TRY(make_panel(job, &workspace, p * job->width));
 out:
     tulle__unchecked_end(&workspace.rows);
     tulle__free(workspace.lines);
