@@ -74,10 +74,11 @@ typedef struct tulle_spectrum_options {
     double sigma; /* with nearest; else TULLE_ERR_ARG */
     bool guess;   /* tulle_lobpcg: X holds first vectors; else TULLE_ERR_ARG */
     /*
-     * SMALLEST, LARGEST: by a Chebyshev filter p(A) of this degree (0: chosen) for many pairs, so that the basis takes
-     * 1 / degree as many directions as there are products (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219, 2006).
-     * Bounds are found by some Lanczos steps; the method is the ordinary one where there are none, and in the last
-     * tenth of max_passes if pairs have not converged by then. max_passes 0: 10000.
+     * All ends but BOTH: by a Chebyshev filter p(A) of this degree (0: chosen; MAGNITUDE: odd) for many pairs, or few
+     * that converge slowly, so that the basis takes 1 / degree as many directions as there are products (Zhou, Saad,
+     * Tiago, Chelikowsky, J. Comput. Phys. 219, 2006). Bounds are found by some Lanczos steps; the method is the
+     * ordinary one where there are none, where these steps bring fewer than 20 pairs near to convergence, and in the
+     * last tenth of max_passes if pairs have not converged by then. max_passes 0: 10000.
      * TULLE_ERR_ARG for a degree without chebyshev
      */
     bool chebyshev;
@@ -154,16 +155,17 @@ TULLE_API tulle_status tulle_spectrum_choose(
     const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes);
 
 /*
- * Not collective: true where `chebyshev` was measured to be over 10 % faster than the ordinary method, for a matrix in
- * memory of n rows and so many entries: many pairs at an end, and few entries a row. false for invalid arguments.
+ * Not collective: true where `chebyshev` was measured to be over 10 % faster than the ordinary method, or the same, for
+ * a matrix in memory of n rows and so many entries: few entries a row beside the pairs. false for invalid arguments.
  */
 TULLE_API bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries);
 
 /*
  * Not collective: passes that a filter of that degree usually takes for n rows, of `block` directions each: those that
- * find the bounds, the degree times 1.8 times the blocks of a full basis, and those of residuals. Runs of 12 cases took
- * 0.6 to 1.4 times as many (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one
- * whatever the matrix: for more than n / 4 pairs, and a basis of less than four blocks.
+ * find the bounds, the degree times 1.8 times (fewer than 20 pairs: 2.4 times) the blocks of a full basis, and those of
+ * residuals; degree 0: the same without the filter's own. Runs of 12 cases of many pairs took 0.6 to 1.4 times as many
+ * (doc/eigenpairs.md). 0 for invalid arguments, and where the method is the ordinary one whatever the matrix: for more
+ * than n / 4 pairs, and a basis of less than four blocks.
  */
 TULLE_API int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree);
 

@@ -60,9 +60,10 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     an operator with matvec. sigma: the values nearest to it (which is "LM"), by direct factors of A - sigma I. M: a
     sparse, symmetric positive definite matrix, for A v = w M v with v^T M v = 1; it is factorised. A and M are sparse
     where there is one of these. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
-    vectors of the basis. block: of a product with A, 4 unless given. method: "lanczos"; "chebyshev", for many pairs of
-    "SA" or "LA": by a polynomial of A, with several products for a vector of the basis; "auto": the faster one of these
-    for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000; NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
+    vectors of the basis. block: of a product with A, 4 unless given. method: "lanczos"; "chebyshev", for many pairs and
+    for few that converge slowly, but not "BE": by a polynomial of A, with several products for a vector of the basis;
+    "auto": the faster one of these for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000;
+    NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
     residuals and orthogonality.
     """
     if v0 is not None:
@@ -73,8 +74,8 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
         raise ValueError(f"which is {which!r}, not one of {', '.join(_ENDS)}")
     if method not in _METHODS:
         raise ValueError(f"method is {method!r}, not one of {', '.join(_METHODS)}")
-    if method == "chebyshev" and (sigma is not None or which not in ("SA", "LA")):
-        raise UnsupportedError("chebyshev finds the smallest (SA) or the largest (LA) pairs, without sigma")
+    if method == "chebyshev" and (sigma is not None or which == "BE"):
+        raise UnsupportedError("chebyshev finds pairs of one end (SA, LA) or the largest in magnitude (LM), without sigma")
     with home_of(A=A, M=M):
         if sigma is not None or M is not None:
             values, residuals, vectors, report, dtype = _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed,

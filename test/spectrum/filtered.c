@@ -3,8 +3,8 @@
  * Many eigenpairs by a Chebyshev filter, of drawn matrices whose values are known: filtered SPEC PES SEED CASES
  * [FIRST]. A matrix is of equal chains, apart from one another, each with the values of a path, times a scale, and a
  * shift: all values are multiple. Or it is diagonal: evenly spaced, in clusters, with values far from the others at the
- * wanted end or at the other one, in levels of many copies, all zero. Drawn are shifts to a negative definite matrix,
- * the end, blocks of 1 to 5, bases, degrees, and the type; counts to n, which is where the filter gives way to the
+ * wanted end or at the other one, in levels of many copies, all zero. Drawn are shifts to a negative definite matrix
+ * and to one with values of both signs, the end or the largest in magnitude, blocks of 1 to 5, bases, degrees, and the type; counts to n, which is where the filter gives way to the
  * method without it. SEED new: another one in each run.
  */
 #include <float.h>
@@ -67,28 +67,42 @@ static double value_of(const struct system *s, int i)
     }
 }
 
-static void draw(struct system *s, uint64_t seed, int64_t number)
+/* The largest in magnitude first. */
+static int descending_in_magnitude(const void *a, const void *b)
 {
-    seed = tulle__random_at(seed, (uint64_t)number, 1);
-    s->kind = (int)(number % KINDS);
-    s->length = 20 + (int)(unit(seed, 0) * 30);
-    s->n = s->kind ? 40 + (int)(unit(seed, 1) * (MOST - 40)) : s->length * (1 + (int)(unit(seed, 2) * 7));
-    s->type = unit(seed, 3) < .25 ? TULLE_F32 : TULLE_F64;
-    s->end = unit(seed, 4) < .5 ? TULLE_SPECTRUM_SMALLEST : TULLE_SPECTRUM_LARGEST;
-    s->count = 1 + (int)(unit(seed, 5) * (number % 5 ? s->n / 5 : s->n - 1));
-    s->block = 1 + (int)(unit(seed, 6) * 5);
-    s->basis = number % 3 ? 0 : s->count + 4 * s->block + 8;
-    s->degree = number % 4 ? 0 : 2 + (int)(unit(seed, 7) * 12);
-    s->shift = s->kind == 6 ? 0 : (double[]){0, 1, -9}[(int)(unit(seed, 8) * 3)];
-    s->scale = number % 7 == 3 ? s->type == TULLE_F32 ? 1e9 : 1e100 : 1;
-    for (int i = 0; i < s->n; i++) s->truth[i] = (value_of(s, i) + s->shift) * s->scale;
-    memcpy(s->diagonal, s->truth, sizeof s->diagonal);
-    qsort(s->truth, (size_t)s->n, sizeof *s->truth, ascending);
+    const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+    return (x < y) - (x > y);
+}
+
+static void sort_truth(struct system *s)
+{
+    const bool magnitude = s->end == TULLE_SPECTRUM_MAGNITUDE;
+    qsort(s->truth, (size_t)s->n, sizeof *s->truth, magnitude ? descending_in_magnitude : ascending);
     for (int i = 0, j = s->n - 1; s->end == TULLE_SPECTRUM_LARGEST && i < j; i++, j--) {
         const double x = s->truth[i];
         s->truth[i] = s->truth[j];
         s->truth[j] = x;
     }
+}
+
+static void draw(struct system *s, uint64_t seed, int64_t number)
+{
+    static const tulle_spectrum_end ends[] = {TULLE_SPECTRUM_SMALLEST, TULLE_SPECTRUM_LARGEST, TULLE_SPECTRUM_MAGNITUDE};
+    seed = tulle__random_at(seed, (uint64_t)number, 1);
+    s->kind = (int)(number % KINDS);
+    s->length = 20 + (int)(unit(seed, 0) * 30);
+    s->n = s->kind ? 40 + (int)(unit(seed, 1) * (MOST - 40)) : s->length * (1 + (int)(unit(seed, 2) * 7));
+    s->type = unit(seed, 3) < .25 ? TULLE_F32 : TULLE_F64;
+    s->end = ends[(int)(unit(seed, 4) * 3)];
+    s->count = 1 + (int)(unit(seed, 5) * (number % 5 ? s->n / 5 : s->n - 1));
+    s->block = 1 + (int)(unit(seed, 6) * 5);
+    s->basis = number % 3 ? 0 : s->count + 4 * s->block + 8;
+    s->degree = number % 4 ? 0 : 2 + (int)(unit(seed, 7) * 12);
+    s->shift = s->kind == 6 ? 0 : (double[]){0, 1, -9, s->kind ? -.5 : -2}[(int)(unit(seed, 8) * 4)];
+    s->scale = number % 7 == 3 ? s->type == TULLE_F32 ? 1e9 : 1e100 : 1;
+    for (int i = 0; i < s->n; i++) s->truth[i] = (value_of(s, i) + s->shift) * s->scale;
+    memcpy(s->diagonal, s->truth, sizeof s->diagonal);
+    sort_truth(s);
 }
 
 /* This PE's rows; room for three entries each. */
@@ -125,10 +139,11 @@ static void judge(const struct system *s, const double *value, const double *res
 {
     const double eps = s->type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON, tolerance = s->type == TULLE_F32 ? 1e-4 : 1e-8;
     const double norm = fmax(fabs(s->truth[0]), fabs(s->truth[s->n - 1]));
+    const bool magnitude = s->end == TULLE_SPECTRUM_MAGNITUDE; /* of equal ones either sign may be first */
     *text = 0;
     for (int i = 0; i < s->count && !*text; i++) {
         const double right = s->truth[i], most = 2 * tolerance * fabs(right) + 110 * eps * norm;
-        if (!(fabs(value[i] - right) <= most))
+        if (!(fabs((magnitude ? fabs(value[i]) : value[i]) - (magnitude ? fabs(right) : right)) <= most))
             snprintf(text, size, "value %d is %.17g instead of %.17g", i + 1, value[i], right);
         if (!(residual[i] <= most))
             snprintf(text, size, "residual %d is %.3g, more than %.3g", i + 1, residual[i], most);

@@ -12,7 +12,7 @@ expect 0 '"method":"chebyshev","degree":[1-9].*"converged":30,"values":\[0.02052
 expect 0 '"method":"lanczos","which".*"converged":30,' eig stencil2d:n=30 -k 30 -w SA -m lanczos --json
 expect 0 'filter of degree 4: ' eig stencil2d:n=30 -k 20 -w LA -m chebyshev --degree 4 --device cpu
 expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 9 -w SA -m chebyshev --pes 2
-expect 2 'smallest (SA) or the largest (LA) pairs, not LM' eig stencil2d:n=10 -m chebyshev
+expect 2 'pairs of one end (SA, LA) or the largest in magnitude (LM), not BE' eig stencil2d:n=10 -m chebyshev -w BE
 expect 2 'more than the 2 rows' eig stencil2d:nx=2,ny=1 -k 3
 expect 2 'is not symmetric' eig "$data/arc130.mtx.gz"
 expect 2 'of a square matrix' eig "$data/ash219.mtx.gz"

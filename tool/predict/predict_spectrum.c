@@ -82,16 +82,16 @@ static void fix_passes(struct forecast *f, int passes)
     f->least = (whole < passes ? whole : passes) + last;
 }
 
-/* Passes of a filter of that degree, or of the lowest and the highest that are chosen. */
+/* Passes of a filter of that degree, or of the lowest and the highest that are chosen; few pairs may need none. */
 static void count_filtered(struct forecast *f)
 {
-    enum { LOWEST = 3, HIGHEST = 60 };
+    enum { LOWEST = 3, HIGHEST = 60, MANY = 20 };
     const tulle_spectrum_options *s = &f->spectrum;
     const int most = f->degree   ? f->degree
                      : s->degree ? s->degree
                                  : HIGHEST,
               least = f->degree || most < LOWEST ? most : LOWEST;
-    f->usual[0] = tulle_spectrum_filter_passes(s, f->n, least);
+    f->usual[0] = tulle_spectrum_filter_passes(s, f->n, f->degree || s->degree || s->count >= MANY ? least : 0);
     f->usual[1] = tulle_spectrum_filter_passes(s, f->n, most);
     f->about = f->degree ? f->usual[0] : 0;
     bound_passes(f, most);

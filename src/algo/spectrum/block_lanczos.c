@@ -418,6 +418,16 @@ tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, 
     return TULLE_OK;
 }
 
+tulle_status tulle__spectrum_settle(tulle_spectrum *s, int64_t passes, int *next)
+{
+    int width = 0;
+    while (*next && s->passes < passes && s->passes < s->allowed && !all_converged(s)) {
+        TULLE_CALL(advance(s, *next, &width));
+        TULLE_CALL(fill(s, width, passes - s->passes, next));
+    }
+    return TULLE_OK;
+}
+
 tulle_status tulle__spectrum_resume(tulle_spectrum *s, int next)
 {
     int width = 0;

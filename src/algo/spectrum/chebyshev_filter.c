@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "algo/spectrum/spectrum_plan.h"
+#include "algo/spectrum/block_lanczos.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
 
-/* Steps that tell the bounds; restarts before a look at the near one, and without a pair that converges; the degrees.
- */
-enum { STEPS = 40, RESTARTS = 4, STALLED = 60, LOWEST = 3, HIGHEST = 60 };
+/* Steps that tell the bounds; restarts before a look at the near one, and without a pair that converges; the degrees;
+ * pairs from which on weights tell the near bound. */
+enum { STEPS = 40, RESTARTS = 4, STALLED = 60, LOWEST = 3, HIGHEST = 60, MANY = 20 };
 
-/* Values that the near bound leaves for each wanted one, and some; what p should be at a half of the wanted ones, and
- * at most at the end of the spectrum, where its rounding is beside the others. */
-static const double part = 1.15, some = 4, rise = 4, most = 1e4, most_f32 = 30;
+/* Values that the near bound leaves for each wanted one, and some; what p should be at a half of the wanted ones, few
+ * or many, and at most at the end of the spectrum, where its rounding is beside the others. */
+static const double part = 1.15, some = 4, rise_of_few = 8, rise = 4, most = 1e4, most_f32 = 30;
+
+/* The residual, beside the spread of the values, above which Steps have left few pairs far from converged. */
+static const double far_off = 1e-3;
 
 tulle_status tulle__chebyshev_init(tulle_spectrum *s)
 {
@@ -65,13 +68,20 @@ static double rise_of(const tulle__chebyshev *f, int degree, double value)
     return cosh(degree * acosh(fmax(1, (value - f->centre) / f->half)));
 }
 
+/* A value's distance along the end that is wanted: for both, in magnitude, p is odd. */
+static double outward(tulle_spectrum_end end, double value)
+{
+    return end == TULLE_SPECTRUM_MAGNITUDE ? fabs(value) : value;
+}
+
 /*
  * p(t) - p(u) is at least (p(t) - 1) / (2 |e|) times t - u, for t beyond the near bound and u between both: components
  * of a residual are so much longer in p(A)'s. Those of its rounding, beside p's norm, are all that it may have.
  */
-double tulle__chebyshev_limit(const tulle_spectrum *s, double mu)
+double tulle__chebyshev_limit(const tulle_spectrum *s, double p)
 {
     const tulle__chebyshev *f = &s->filter;
+    const double mu = outward(s->options.end, p);
     if (!(mu > 1)) return 0;
     const double value = f->centre + f->half * cosh(acosh(mu) / f->degree);
     const double strictness = s->pencil ? s->pencil->strictness : 1, epsilon = tulle__spectrum_epsilon(s);
@@ -94,7 +104,8 @@ bool tulle__chebyshev_misses(tulle_spectrum *s)
 {
     const int last = s->options.count - 1;
     if (!s->filter.on || s->locked) return false;
-    return stalls(s) || (s->restarts >= RESTARTS && s->solved > last && !(s->theta[s->order[last]] > 1));
+    return stalls(s) || (s->restarts >= RESTARTS && s->solved > last &&
+                            !(outward(s->options.end, s->theta[s->order[last]]) > 1));
 }
 
 /* ---- bounds ---- */
@@ -106,11 +117,11 @@ static double near_bound(const tulle_spectrum *s, int width, double wanted)
     const int n = s->solved;
     double before = 0, there = 0, all = 0;
     for (int i = 0; i < n; i++) {
-        const int at = s->options.end == TULLE_SPECTRUM_LARGEST ? n - 1 - i : i;
+        const int at = s->order[i];
         double weight = 0;
         for (int r = 0; r < width; r++) weight += s->U[(int64_t)at * n + r] * s->U[(int64_t)at * n + r];
         weight *= (double)s->A->n / width;
-        const double middle = all + weight / 2, value = s->theta[at];
+        const double middle = all + weight / 2, value = outward(s->options.end, s->theta[at]);
         if (middle >= wanted && i) return there + (value - there) * fmax(.5, (wanted - before) / (middle - before));
         all += weight;
         before = middle;
@@ -119,32 +130,69 @@ static double near_bound(const tulle_spectrum *s, int width, double wanted)
     return NAN;
 }
 
-/* Bounds by T's decomposition, near ones for more and more values; rest: the residual of its far end. */
-static void keep_bounds(tulle_spectrum *s, int width, double rest)
+/* The far bound, by T's decomposition; rest: the residual of that end. */
+static void keep_far(tulle_spectrum *s, double rest)
+{
+    const bool largest = s->options.end == TULLE_SPECTRUM_LARGEST;
+    s->filter.far = largest ? s->theta[0] - rest : s->theta[s->solved - 1] + rest;
+}
+
+/* The Ritz value of that rank; NAN: there is none. */
+static double ritz_value(const tulle_spectrum *s, int rank)
+{
+    return rank < s->solved ? outward(s->options.end, s->theta[s->order[rank]]) : NAN;
+}
+
+/* Near bounds for more and more values, by T's decomposition. */
+static void keep_near(tulle_spectrum *s, int width)
 {
     tulle__chebyshev *f = &s->filter;
-    const bool largest = s->options.end == TULLE_SPECTRUM_LARGEST;
-    const double low = s->theta[0], high = s->theta[s->solved - 1];
     double values = part * s->options.count + some;
     for (int i = 0; i < TULLE__CHEBYSHEV_TRIES; i++, values *= 2) f->near[i] = near_bound(s, width, values);
-    f->far = largest ? low - rest : high + rest;
-    f->end = largest ? high : low;
+    f->end = ritz_value(s, 0);
     f->half_way = near_bound(s, width, s->options.count / 2.);
     f->norm = s->norm;
 }
 
-/* p of a near bound; without a degree if there is none. */
+/* The same of few values: Ritz values, none of which is beyond the value of its rank. */
+static void keep_near_of_few(tulle_spectrum *s)
+{
+    tulle__chebyshev *f = &s->filter;
+    const int count = s->options.count;
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES; i++) f->near[i] = ritz_value(s, count + (i + 1) * s->options.block);
+    f->end = ritz_value(s, 0);
+    f->half_way = ritz_value(s, count / 2);
+    f->norm = s->norm;
+}
+
+/* True if few pairs are so far from converged that a filter is worth its passes; next: columns of Q. */
+static bool far_from_converged(const tulle_spectrum *s, int next)
+{
+    const tulle__chebyshev *f = &s->filter;
+    const int count = s->options.count;
+    double worst = 0;
+    if (s->solved < count) return false;
+    for (int i = 0; i < count; i++) worst = fmax(worst, tulle__lanczos_residual(s, i, next));
+    return worst > far_off * (s->options.end == TULLE_SPECTRUM_MAGNITUDE ? 2 * f->end : fabs(f->end - f->far));
+}
+
+/* p of a near bound; without a degree if there is none. In magnitude it is odd, so that values keep their sign. */
 static void choose(tulle_spectrum *s, double near)
 {
     tulle__chebyshev *f = &s->filter;
+    const bool odd = s->options.end == TULLE_SPECTRUM_MAGNITUDE, few = s->options.count < MANY;
+    const int step = odd ? 2 : 1, given = s->options.degree;
+    if (odd) f->far = -near;
     f->centre = (near + f->far) / 2;
     f->half = (near - f->far) / 2;
     f->degree = 0;
     if (!(fabs(near - f->far) > .1 * fabs(f->end - f->far) && fabs(f->end - near) > 1e-6 * fabs(near - f->far))) return;
-    f->degree = s->options.degree ? s->options.degree : LOWEST;
-    while (!s->options.degree && f->degree < HIGHEST && rise_of(f, f->degree, f->half_way) < rise) f->degree++;
-    while (f->degree && rise_of(f, f->degree, f->end) > (s->A->type == TULLE_F32 ? most_f32 : most)) f->degree--;
-    if (f->degree == 1) f->degree = 0;
+    f->degree = !given ? LOWEST : odd ? given | 1 : given;
+    while (!given && f->degree < HIGHEST && rise_of(f, f->degree, f->half_way) < (few ? rise_of_few : rise))
+        f->degree += step;
+    while (f->degree > 0 && rise_of(f, f->degree, f->end) > (s->A->type == TULLE_F32 ? most_f32 : most))
+        f->degree -= step;
+    if (f->degree < 2) f->degree = 0;
 }
 
 /* True where bounds are worth some steps: counts that are a small part of n, and room for these. */
@@ -163,7 +211,8 @@ static bool keeps_to_end(tulle_spectrum *s)
 {
     tulle__chebyshev *f = &s->filter;
     double least = INFINITY;
-    for (int i = 0; i < s->options.count; i++) least = fmin(least, (s->wanted[i] - f->centre) / f->half);
+    for (int i = 0; i < s->options.count; i++)
+        least = fmin(least, (outward(s->options.end, s->wanted[i]) - f->centre) / f->half);
     if (least < -1) f->far = f->centre + 1.05 * least * f->half;
     return least > 1;
 }
@@ -184,7 +233,7 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
     s->allowed = allowed(s);
     f->converged = 0;
     f->since = 0;
-    s->options.end = TULLE_SPECTRUM_LARGEST; /* of p */
+    if (end != TULLE_SPECTRUM_MAGNITUDE) s->options.end = TULLE_SPECTRUM_LARGEST; /* of p */
     tulle_status status = tulle__spectrum_iterate(s);
     f->on = false;
     s->allowed = s->options.max_passes;
@@ -197,7 +246,10 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
     return TULLE_OK;
 }
 
-/* Bounds by some steps, from which tulle__spectrum_resume goes on with *next columns. Collective, agreed. */
+/*
+ * Bounds by some steps, from which tulle__spectrum_resume goes on with *next columns; none where a filter is not worth
+ * its passes. Collective, agreed.
+ */
 static tulle_status find_bounds(tulle_spectrum *s, int *next)
 {
     const int capacity = s->most / s->options.block - 1;
@@ -205,7 +257,13 @@ static tulle_status find_bounds(tulle_spectrum *s, int *next)
     int width = 0;
     TULLE_CALL(tulle__spectrum_sample(
         s, capacity < STEPS ? capacity : STEPS, s->options.end == TULLE_SPECTRUM_LARGEST, &width, next, &rest));
-    keep_bounds(s, width, rest);
+    keep_far(s, rest);
+    keep_near(s, width);
+    if (s->options.count >= MANY) return TULLE_OK;
+    TULLE_CALL(tulle__spectrum_settle(s, STEPS, next));
+    keep_near_of_few(s);
+    if (!s->options.degree && !far_from_converged(s, *next))
+        for (int i = 0; i < TULLE__CHEBYSHEV_TRIES; i++) s->filter.near[i] = NAN;
     return TULLE_OK;
 }
 
@@ -254,23 +312,25 @@ tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree)
 
 int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree)
 {
-    static const double blocks = 1.8; /* of p(A), over those of a full basis: a fill, some restarts, and a probe */
+    /* of p(A), over those of a full basis: a fill, some restarts, and a probe */
+    static const double of_many = 1.8, of_few = 2.4;
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(degree)) return 0;
     tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
     if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || !bounds_wanted(&own, n)) return 0;
+    const bool many = own.count >= MANY;
     const int capacity = own.basis / own.block - 1, last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
-    const double bounds = capacity < STEPS ? capacity : STEPS, values = (own.count + own.block - 1) / own.block,
+    const double bounds = many && capacity < STEPS ? capacity : STEPS, blocks = many ? of_many : of_few, values = (own.count + own.block - 1) / own.block,
                  ends = own.count > own.block ? (own.count + last - 1) / last : 1;
     return (int64_t)(bounds + values + ends + ceil(degree * blocks * own.basis / own.block));
 }
 
 bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries)
 {
-    enum { LEAST = 20, ENTRIES = 3 };
+    enum { ENTRIES = 3, FEWEST = 8 }; /* a row, for each pair, as if there were so many: the basis is no smaller */
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n)) return false;
-    const bool end = own.end == TULLE_SPECTRUM_SMALLEST || own.end == TULLE_SPECTRUM_LARGEST;
-    return end && !own.nearest && !own.passes && own.count >= LEAST && 4 * (tulle_gidx)own.count <= n &&
-           entries <= (double)ENTRIES * own.count * (double)n;
+    const double pairs = own.count > FEWEST ? own.count : FEWEST;
+    return own.end != TULLE_SPECTRUM_BOTH && !own.nearest && !own.passes && 4 * (tulle_gidx)own.count <= n &&
+           entries <= ENTRIES * pairs * (double)n;
 }

@@ -55,10 +55,9 @@ tulle_status tulle__spectrum_check(const tulle_spectrum_options *o, tulle_gidx n
     if (o->basis > TULLE__BASIS_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a basis of %d directions for %d pairs is too large: it has at most %d",
             o->basis, o->count, (int)TULLE__BASIS_MOST);
-    if (o->chebyshev &&
-        (o->passes || o->nearest || (o->end != TULLE_SPECTRUM_SMALLEST && o->end != TULLE_SPECTRUM_LARGEST)))
+    if (o->chebyshev && (o->passes || o->nearest || o->end == TULLE_SPECTRUM_BOTH))
         return tulle__fail(TULLE_ERR_ARG,
-            "a Chebyshev filter is for the smallest (SA) or the largest (LA) pairs, not %s",
+            "a Chebyshev filter is for pairs of one end (SA, LA) or the largest in magnitude (LM), not %s",
             o->passes    ? "so many passes"
             : o->nearest ? "those nearest to a value"
                          : tulle_spectrum_end_name(o->end));

@@ -86,6 +86,9 @@ void tulle__spectrum_clear(tulle_spectrum *s);
 tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, int *width, int *next, double *rest);
 tulle_status tulle__spectrum_resume(tulle_spectrum *s, int next);
 
+/* The method goes on from *next columns until so many passes were made in all, or all pairs have converged. Agreed. */
+tulle_status tulle__spectrum_settle(tulle_spectrum *s, int64_t passes, int *next);
+
 /* The pairs of A in the span of the `found` first columns of the basis take their place. Collective, agreed. */
 tulle_status tulle__spectrum_rayleigh(tulle_spectrum *s);
 
