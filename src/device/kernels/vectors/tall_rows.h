@@ -73,31 +73,46 @@ INLINE const double *NAME(columns)(
     return c < whole ? (const double *)(const void *)(X + c) : workspace + c;
 }
 
-static void NAME(tsmttsm)(const tulle__tsmttsm_task *task)
+/*
+ * What a task is made as: with few columns of Y, whose lines would leave lanes empty, as Y^T X. A sum has the same terms
+ * in the same order.
+ */
+static tulle__tsmttsm_task NAME(turned)(const tulle__tsmttsm_task *task)
+{
+    tulle__tsmttsm_task t = *task;
+    t.X = task->Y, t.Y = task->X;
+    t.ldx = task->ldy, t.ldy = task->ldx;
+    t.m = task->n, t.n = task->m;
+    return t;
+}
+
+static void NAME(tsmttsm)(const tulle__tsmttsm_task *given)
 {
     double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST],
         G[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    const int same = task->X == task->Y && task->ldx == task->ldy && task->m == task->n;
-    const int64_t whole = (task->n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
-    for (int64_t i = 0; i < (task->m + 3) / 4 * 4; i++)
+    const bool turns = !given->symmetric && given->n <= 4 && given->m > 4;
+    const tulle__tsmttsm_task task = turns ? NAME(turned)(given) : *given;
+    const int same = task.X == task.Y && task.ldx == task.ldy && task.m == task.n;
+    const int64_t whole = (task.n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
+    for (int64_t i = 0; i < (task.m + 3) / 4 * 4; i++)
         for (int64_t j = 0; j < whole; j++) G[i * TULLE__TALL_MOST + j] = 0;
-    for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
-        const int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
-        const T *X = (const T *)task->X + at * task->ldx, *Y = (const T *)task->Y + at * task->ldy;
-        const int64_t left = NAME(pack_others)(X, task->ldx, rows, task->m, x),
-                      right = same ? left : NAME(pack_others)(Y, task->ldy, rows, task->n, y);
-        for (int64_t i = 0; i < task->m; i += 4)
-            for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS)) {
+    for (int64_t at = 0; at < task.rows; at += TULLE__TALL_CHUNK) {
+        const int64_t rows = task.rows - at < TULLE__TALL_CHUNK ? task.rows - at : TULLE__TALL_CHUNK;
+        const T *X = (const T *)task.X + at * task.ldx, *Y = (const T *)task.Y + at * task.ldy;
+        const int64_t left = NAME(pack_others)(X, task.ldx, rows, task.m, x),
+                      right = same ? left : NAME(pack_others)(Y, task.ldy, rows, task.n, y);
+        for (int64_t i = 0; i < task.m; i += 4)
+            for (int64_t j = task.symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task.n; j += NAME(SUMS)) {
                 int64_t ldx, ldy;
-                const double *xi = NAME(columns)(X, task->ldx, left, x, i, &ldx),
-                             *yj = NAME(columns)(Y, task->ldy, right, same ? x : y, j, &ldy);
+                const double *xi = NAME(columns)(X, task.ldx, left, x, i, &ldx),
+                             *yj = NAME(columns)(Y, task.ldy, right, same ? x : y, j, &ldy);
                 NAME(tsmttsm_tile)(xi, ldx, yj, ldy, rows, G + i * TULLE__TALL_MOST + j);
             }
     }
-    for (int64_t i = 0; i < task->m; i++)
-        for (int64_t j = 0; j < task->n; j++)
-            task->G[i * task->n + j] =
-                task->symmetric && j < i ? G[j * TULLE__TALL_MOST + i] : G[i * TULLE__TALL_MOST + j];
+    for (int64_t i = 0; i < given->m; i++)
+        for (int64_t j = 0; j < given->n; j++)
+            given->G[i * given->n + j] =
+                turns || (given->symmetric && j < i) ? G[j * TULLE__TALL_MOST + i] : G[i * TULLE__TALL_MOST + j];
 }
 
 /* ---- Y = sum of X B ---- */
@@ -149,6 +164,72 @@ INLINE void NAME(tsmm_narrow)(const tulle__tsmm_task *task, int64_t r, const int
     for (int q = 0; q < rows; q++) NAME(move_few)(Y + q * task->ld, (const T *)(void *)sum[q], task->n);
 }
 
+#if LANES >= 4
+/* At most four columns: a register has them of ROWS rows side by side. */
+enum { NAME(ROWS) = LANES / 4, NAME(FOURS) = 128 /* lines of all B, at most */ };
+
+/* x[0] in four lanes, x[ld] in the next four, and so on. */
+INLINE V NAME(splat_rows)(const T *x, int64_t ld)
+{
+#if LANES == 4
+    (void)ld;
+    return SPLAT(x[0]);
+#elif LANES == 8
+    return SELECT(MASK_FIRST(4), SPLAT(x[0]), SPLAT(x[ld]));
+#else
+    return SELECT(MASK_FIRST(8), SELECT(MASK_FIRST(4), SPLAT(x[0]), SPLAT(x[ld])),
+        SELECT(MASK_FIRST(12), SPLAT(x[2 * ld]), SPLAT(x[3 * ld])));
+#endif
+}
+
+/* Lines of all B, each ROWS times side by side; false: there are too many. */
+static bool NAME(repeat_lines)(const tulle__tsmm_task *task, T *to)
+{
+    int64_t lines = 0;
+    for (int t = 0; t < task->nterms; t++) lines += task->term[t].k;
+    if (lines > NAME(FOURS)) return false;
+    for (int t = 0; t < task->nterms; t++)
+        for (int64_t k = 0; k < task->term[t].k; k++, to += LANES)
+            for (int l = 0; l < LANES; l++) to[l] = ((const T *)task->term[t].B)[k * TULLE__TALL_MOST + l % 4];
+    return true;
+}
+
+/* LANES rows, written after all that they are made of is read. */
+INLINE void NAME(tsmm_fours)(const tulle__tsmm_task *task, int64_t r, const T *B)
+{
+    T out[4 * LANES] = {0}, *Y = (T *)task->Y + r * task->ld;
+    for (int q = 0; task->add && q < LANES; q++) NAME(move_few)(out + 4 * q, Y + q * task->ld, task->n);
+    V s0 = LOAD(out), s1 = LOAD(out + LANES), s2 = LOAD(out + 2 * LANES), s3 = LOAD(out + 3 * LANES);
+    for (int t = 0; t < task->nterms; t++) {
+        const tulle__tsmm_term *term = &task->term[t];
+        const T *x = (const T *)term->X + r * term->ld;
+        const int64_t next = NAME(ROWS) * term->ld;
+        for (int64_t k = 0; k < term->k; k++, x++, B += LANES) {
+            const V b = LOAD(B);
+            s0 += b * NAME(splat_rows)(x, term->ld);
+            s1 += b * NAME(splat_rows)(x + next, term->ld);
+            s2 += b * NAME(splat_rows)(x + 2 * next, term->ld);
+            s3 += b * NAME(splat_rows)(x + 3 * next, term->ld);
+        }
+    }
+    STORE(out, s0);
+    STORE(out + LANES, s1);
+    STORE(out + 2 * LANES, s2);
+    STORE(out + 3 * LANES, s3);
+    for (int q = 0; q < LANES; q++) NAME(move_few)(Y + q * task->ld, out + 4 * q, task->n);
+}
+
+/* Rows by fours of columns, as many as there are whole groups of; returns the next one. */
+static int64_t NAME(tsmm_by_fours)(const tulle__tsmm_task *task)
+{
+    T B[NAME(FOURS) * LANES];
+    int64_t r = 0;
+    if (task->n > 4 || task->rows < LANES || !NAME(repeat_lines)(task, B)) return 0;
+    for (; r + LANES <= task->rows; r += LANES) NAME(tsmm_fours)(task, r, B);
+    return r;
+}
+#endif
+
 /* All columns of some rows are made before the first is written, since X may be Y. */
 INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 {
@@ -168,7 +249,11 @@ INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 
 static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
+#if LANES >= 4
+    int64_t r = NAME(tsmm_by_fours)(task);
+#else
     int64_t r = 0;
+#endif
     const bool narrow = task->n <= NAME(COLUMNS);
     for (; narrow && r + 4 <= task->rows; r += 4) NAME(tsmm_narrow)(task, r, 4);
     for (; narrow && r < task->rows; r++) NAME(tsmm_narrow)(task, r, 1);
