@@ -12,7 +12,8 @@ each library once, the one after the other, and the median of REPS rounds counts
 its own (bench_eig_slepc of RIVALS), on one rank and on as many as there are threads, with SLEPc's basis and with one of
 four times as many vectors as pairs; its time is without reading the matrix and without the start of processes. A library whose first call takes over
 LONGEST seconds is not called again. --store: a table of bench/results. Residuals are those of one function here: ||A v - w v|| / ||A|| of pairs, ||A^T u - s v|| / ||A|| of values,
-||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found. A rival's tolerance is tightened
+||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found; of pairs nearest to 0 that of
+the value's size and 1e-6 of the largest row sum. A rival's tolerance is tightened
 by tens until its residual is at most twice the one asked for. `speed` is the fastest rival's time over ours; 0.1 where
 ours has not converged. Rivals that are not installed are named in a line.
 """
@@ -53,8 +54,8 @@ def load(name):
     return A
 
 
-def pairs_residual(A, w, v):
-    return np.linalg.norm(A @ v - v * w, axis=0).max() / max(abs(w).max(), 1e-300)
+def pairs_residual(A, w, v, least=1e-300):
+    return np.linalg.norm(A @ v - v * w, axis=0).max() / max(abs(w).max(), least)
 
 
 def values_residual(A, u, s, vt):

@@ -8,7 +8,8 @@
  * Some Lanczos steps from random directions tell the bounds: the far one is a Ritz value and its residual, and the
  * near one the place beyond which the quadrature of the density of states (Lin, Saad, Yang, SIAM Review 58, 2016)
  * counts somewhat more values than are wanted. A near bound that leaves too few of them is known by p: a pair that has
- * converged with p > 1 lies beyond it, and p is monotone there.
+ * converged with p > 1 lies beyond it, and p is monotone there. Of few pairs it is a Ritz value, beyond which there are
+ * as many values as Ritz values. For the largest in magnitude the bounds are -near and near, and p is odd.
  */
 #ifndef TULLE_SPECTRUM_CHEBYSHEV_H
 #define TULLE_SPECTRUM_CHEBYSHEV_H
@@ -24,7 +25,7 @@ typedef struct tulle__chebyshev {
     int degree;                               /* d; 0: none was found */
     double centre, half;                      /* c, e: e > 0 for the largest */
     double near[TULLE__CHEBYSHEV_TRIES], far; /* bounds */
-    double end, half_way; /* values at the end that is wanted, and where half of the wanted ones are passed */
+    double end, half_way; /* values, or magnitudes, at the end that is wanted, and where half of them are passed */
     double norm;          /* A's */
     int converged;        /* most pairs that have, */
     int64_t since;        /* and the restarts when they had */

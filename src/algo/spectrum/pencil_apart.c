@@ -31,29 +31,28 @@ static double reach(const tulle_spectrum *s, int found)
 }
 
 /*
- * True if C has a value m so large, of a pair so near to the shift, that the factors' rounding may have made the
- * others: errors of C are epsilon N m^2, N the norm.
+ * True if C has values so large, of pairs so near to the shift, that the factors' rounding may have made the smallest of
+ * the first `count` of them: errors of C are epsilon N m^2, N the norm and m the largest. Those that it has not made are
+ * right if their residuals say so.
  */
-static bool make_rounding(const tulle__pencil *p, double m)
+static bool are_rounding(const tulle_spectrum *s, const double *value, const int *order, int count)
 {
-    return fabs(m) * tulle__pencil_shifted_scale(p) * tulle__pencil_least_distance(p->given_H) > 1;
-}
-
-static bool are_rounding(const tulle_spectrum *s, int found)
-{
-    bool any = false;
-    for (int i = 0; i < found; i++) any |= make_rounding(s->pencil, s->wanted[i]);
-    return any && found > 1;
+    const double norm = tulle__pencil_shifted_scale(s->pencil), some = s->A->type == TULLE_F32 ? 1e-2 : 1e-4;
+    double most = 0, least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        const double m = fabs(value[order ? order[i] : i]);
+        most = fmax(most, m);
+        least = fmin(least, m);
+    }
+    return count > 1 && tulle__spectrum_epsilon(s) * norm * most * most > some * least;
 }
 
 bool tulle__pencil_drowned(const tulle_spectrum *s)
 {
-    bool any = false;
-    if (!s->pencil || !s->pencil->nearest || s->apart || s->options.count < 2 || s->solved < s->options.count)
-        return false;
-    for (int i = 0; i < s->options.count; i++) any |= make_rounding(s->pencil, s->theta[s->order[i]]);
-    const double most = fabs(s->theta[s->order[0]]), least = fabs(s->theta[s->order[s->options.count - 1]]);
-    return any || (s->stuck > STUCK && most > largest_ratio(s) * least);
+    const int count = s->options.count;
+    if (!s->pencil || !s->pencil->nearest || s->apart || count < 2 || s->solved < count) return false;
+    const double most = fabs(s->theta[s->order[0]]), least = fabs(s->theta[s->order[count - 1]]);
+    return are_rounding(s, s->theta, s->order, count) || (s->stuck > STUCK && most > largest_ratio(s) * least);
 }
 
 /*
@@ -76,7 +75,7 @@ static bool drowns(const tulle_spectrum *s, int found)
     const tulle__pencil *p = s->pencil;
     double most = 0, least = INFINITY;
     if (!p->nearest || s->apart) return false;
-    if (are_rounding(s, found)) return true;
+    if (are_rounding(s, s->wanted, NULL, found)) return true;
     if (reaches_too_far(s, found)) return true;
     for (int i = 0; i < found; i++) {
         most = fmax(most, fabs(s->wanted[i]));
@@ -187,7 +186,7 @@ static tulle_status find_apart(tulle_spectrum *s, int found, tulle__pair *pair, 
     enum { TRIES = 12, SHIFTS = 3 };
     const double scale = tulle__pencil_shifted_scale(p), least = 100 * tulle__spectrum_epsilon(s) * scale;
     double distance = reach(s, found), away = apart;
-    if (are_rounding(s, found)) /* and what they are near to is unknown */
+    if (are_rounding(s, s->wanted, NULL, found)) /* and what they are near to is unknown */
         distance = .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * scale;
     bool over = false;
     tulle_status status = TULLE_OK;
