@@ -3,19 +3,20 @@
 """Eigenpairs, singular values and least squares beside scipy's, scikit-learn's, PRIMME's, PyAMG's and SLEPc's: a line of
 JSON each.
 
-    bench/spectrum.py [--count 8] [--tol 1e-8] [--reps 3] [--only eig|sigma|svd|fit] [--set] [--store] [--longest 20]
+    bench/spectrum.py [--count 8] [--tol 1e-8] [--reps 3] [--only eig,sigma,svd,fit] [--set] [--store] [--longest 20]
                       [--rivals bench/rivals/build] [MATRIX ...] >lines.jsonl
 
-MATRIX: a file or a generator of tulle; the ones below unless given; --set: files of TULLE_MATRICES, 20 for eigenpairs and
-for singular values. All run in this process, on the same arrays, with the threads that OMP_NUM_THREADS says; a round has
-each library once, the one after the other, and the median of REPS rounds counts. SLEPc's krylovschur runs in processes of
-its own (bench_eig_slepc of RIVALS), on one rank and on as many as there are threads, with SLEPc's basis and with one of
-four times as many vectors as pairs; its time is without reading the matrix and without the start of processes. A library whose first call takes over
-LONGEST seconds is not called again. --store: a table of bench/results. Residuals are those of one function here: ||A v - w v|| / ||A|| of pairs, ||A^T u - s v|| / ||A|| of values,
-||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found; of pairs nearest to 0 that of
-the value's size and 1e-6 of the largest row sum. A rival's tolerance is tightened
-by tens until its residual is at most twice the one asked for. `speed` is the fastest rival's time over ours; 0.1 where
-ours has not converged. Rivals that are not installed are named in a line.
+MATRIX: a file or a generator of tulle; the ones below unless given; --set: files of TULLE_MATRICES, 20 for eigenpairs
+and for singular values. All run in this process, on the same arrays, with the threads that OMP_NUM_THREADS says; a
+round has each library once, the one after the other, and the median of REPS rounds counts. SLEPc's krylovschur runs in
+processes of its own (bench_eig_slepc of RIVALS), on one rank and on as many as there are threads, with SLEPc's basis
+and with one of four times as many vectors as pairs; its time is without reading the matrix and without the start of
+processes. A library whose first call takes over LONGEST seconds is not called again. --store: a table of bench/results.
+Residuals are those of one function here: ||A v - w v|| / ||A|| of pairs, ||A^T u - s v|| / ||A|| of values,
+||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found; of pairs nearest to 0 at least
+1e-6 of the largest singular value. A rival's tolerance is tightened by tens until its residual is at most twice the one
+asked for. `speed` is the fastest rival's time over ours; 0.1 where ours has not converged. Rivals that are not
+installed are named in a line.
 """
 import argparse
 import json
@@ -35,6 +36,7 @@ import scipy.sparse.linalg as spla
 import tulle
 from stored_lines import store
 
+TASKS = ("eig", "sigma", "svd", "fit")
 SQUARE = ["stencil2d:n=60", "stencil2d:n=40,shift=-1.7", "stencil3d:n=16", "test/data/bcsstk16.mtx.gz",
           "test/data/bcsstk01.mtx", "band:n=3000,lower=4,values=spd"]
 SET = ["1138_bus", "bcsstk13", "bcsstk16", "nasa4704", "4elt", "fe_4elt2", "wing", "copter2", "delaunay_n15",
@@ -189,7 +191,8 @@ def reached(task, A, b, norm, call, options):
             residual = fit_residual(A, b, results, norm)
             solved = np.linalg.norm(b - A @ results) <= 2 * options.tol * np.linalg.norm(b)
         else:
-            residual = pairs_residual(A, *results) if len(results) == 2 else values_residual(A, *results)
+            least = 1e-6 * norm if task == "sigma" else 1e-300
+            residual = pairs_residual(A, *results, least) if len(results) == 2 else values_residual(A, *results)
             solved = False
         found["residual"] = float(residual)
         if solved or residual <= 2 * options.tol:
@@ -247,7 +250,7 @@ def main():
     parser.add_argument("--count", type=int, default=8)
     parser.add_argument("--tol", type=float, default=1e-8)
     parser.add_argument("--reps", type=int, default=3)
-    parser.add_argument("--only", choices=("eig", "sigma", "svd", "fit"))
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(TASKS), metavar="TASK,...")
     parser.add_argument("--set", action="store_true")
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--longest", type=float, default=20)
@@ -259,8 +262,8 @@ def main():
         if not installed(name):
             print(json.dumps({"op": "rivals", "not_installed": name}), flush=True)
     stored = []
-    for task in ("eig", "sigma", "svd", "fit"):
-        if options.only not in (None, task):
+    for task in TASKS:
+        if task not in options.only:
             continue
         results = []
         for name in files_of(task, options):

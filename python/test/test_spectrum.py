@@ -320,6 +320,7 @@ def test_passes_of_a_low_rank_find_all_values(count, passes, block):
         np.testing.assert_allclose(np.sort(s)[::-1], want, atol=1e-6 * max(want[0], 1))
 
 
+@direct
 def test_pairs_around_sigma():
     """Sigma near a value, beside which the others' digits drown in the inverse's rounding; in order of their distance."""
     A = sp.diags([0., 2, 3]).tocsr()
@@ -333,6 +334,7 @@ def test_pairs_around_sigma():
     assert np.abs(tulle.eigsh(A, 4, sigma=1)[0] - [61e-6, 62e-6, 63e-6, 1]).max() < 1e-12
 
 
+@direct
 def test_pencils_of_small_mass():
     """Where an end's rounding drowns the others, that is said."""
     n = 60

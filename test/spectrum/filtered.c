@@ -4,8 +4,8 @@
  * [FIRST]. A matrix is of equal chains, apart from one another, each with the values of a path, times a scale, and a
  * shift: all values are multiple. Or it is diagonal: evenly spaced, in clusters, with values far from the others at the
  * wanted end or at the other one, in levels of many copies, all zero. Drawn are shifts to a negative definite matrix
- * and to one with values of both signs, the end or the largest in magnitude, blocks of 1 to 5, bases, degrees, and the type; counts to n, which is where the filter gives way to the
- * method without it. SEED new: another one in each run.
+ * and to one with values of both signs, the end or the largest in magnitude, blocks of 1 to 5, bases, degrees, and the
+ * type; counts to n, which is where the filter gives way to the method without it. SEED new: another one in each run.
  */
 #include <float.h>
 #include <math.h>
@@ -87,7 +87,8 @@ static void sort_truth(struct system *s)
 
 static void draw(struct system *s, uint64_t seed, int64_t number)
 {
-    static const tulle_spectrum_end ends[] = {TULLE_SPECTRUM_SMALLEST, TULLE_SPECTRUM_LARGEST, TULLE_SPECTRUM_MAGNITUDE};
+    static const tulle_spectrum_end ends[] = {
+        TULLE_SPECTRUM_SMALLEST, TULLE_SPECTRUM_LARGEST, TULLE_SPECTRUM_MAGNITUDE};
     seed = tulle__random_at(seed, (uint64_t)number, 1);
     s->kind = (int)(number % KINDS);
     s->length = 20 + (int)(unit(seed, 0) * 30);

@@ -356,10 +356,9 @@ static const struct option options[] = {{.name = "count",
         .kind = KIND_CHOICE,
         .argument = EIG_METHODS "|lobpcg",
         .fallback = "auto",
-        .text =
-            "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; chebyshev: that of a "
-            "polynomial of the matrix, for many pairs, and for few that converge slowly, but not BE; auto: the faster one "
-            "of these, in memory; lobpcg: with a preconditioner and without factors, for SA, its default, or LA"},
+        .text = "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; chebyshev: that of a "
+                "polynomial of the matrix, for many pairs, and for few that converge slowly, but not BE; auto: the "
+                "faster one of these, in memory; lobpcg: with a preconditioner and without factors, for SA, its default, or LA"},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",

@@ -6,10 +6,9 @@
  * A sweep reads V twice: for h = V^T W with W^T W, and for W = (W - V h) turn. The Gram matrix of W - V h, which turn
  * comes of, is W^T W - h^T h while h is the smaller part (Carson, Lund, Rozloznik and Thomas, "Block Gram-Schmidt
  * algorithms and their stability properties", Linear Algebra Appl. 638, 2022). Where it is not, W - V h is measured
- * anew, in the pass that subtracts. V h of a few roundings is not subtracted: V is no more orthonormal than that, and the
- * next step measures it. One sweep is enough then, but where directions nearly depend on others: a Gram
- * matrix shows none below the root of the rounding; they are brought to about unit length, and the next sweep measures
- * them.
+ * anew, in the pass that subtracts. V h of a few roundings is not subtracted: V is no more orthonormal than that, and
+ * the next step measures it. One sweep is enough then, but where directions nearly depend on others: a Gram matrix
+ * shows none below the root of the rounding; they are brought to about unit length, and the next sweep measures them.
  */
 #include "algo/spectrum/basis.h"
 

@@ -104,8 +104,8 @@ bool tulle__chebyshev_misses(tulle_spectrum *s)
 {
     const int last = s->options.count - 1;
     if (!s->filter.on || s->locked) return false;
-    return stalls(s) || (s->restarts >= RESTARTS && s->solved > last &&
-                            !(outward(s->options.end, s->theta[s->order[last]]) > 1));
+    return stalls(s) ||
+           (s->restarts >= RESTARTS && s->solved > last && !(outward(s->options.end, s->theta[s->order[last]]) > 1));
 }
 
 /* ---- bounds ---- */
@@ -320,7 +320,8 @@ int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tull
     if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || !bounds_wanted(&own, n)) return 0;
     const bool many = own.count >= MANY;
     const int capacity = own.basis / own.block - 1, last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
-    const double bounds = many && capacity < STEPS ? capacity : STEPS, blocks = many ? of_many : of_few, values = (own.count + own.block - 1) / own.block,
+    const double bounds = many && capacity < STEPS ? capacity : STEPS, blocks = many ? of_many : of_few,
+                 values = (own.count + own.block - 1) / own.block,
                  ends = own.count > own.block ? (own.count + last - 1) / last : 1;
     return (int64_t)(bounds + values + ends + ceil(degree * blocks * own.basis / own.block));
 }

@@ -31,9 +31,9 @@ static double reach(const tulle_spectrum *s, int found)
 }
 
 /*
- * True if C has values so large, of pairs so near to the shift, that the factors' rounding may have made the smallest of
- * the first `count` of them: errors of C are epsilon N m^2, N the norm and m the largest. Those that it has not made are
- * right if their residuals say so.
+ * True if C has values so large, of pairs so near to the shift, that the factors' rounding may have made the smallest
+ * of the first `count` of them: errors of C are epsilon N m^2, N the norm and m the largest. Those that it has not made
+ * are right if their residuals say so.
  */
 static bool are_rounding(const tulle_spectrum *s, const double *value, const int *order, int count)
 {

@@ -74,8 +74,8 @@ INLINE const double *NAME(columns)(
 }
 
 /*
- * What a task is made as: with few columns of Y, whose lines would leave lanes empty, as Y^T X. A sum has the same terms
- * in the same order.
+ * The task with X and Y in each other's place: few columns of Y, as lines, would leave lanes empty. A sum has the same
+ * terms in the same order.
  */
 static tulle__tsmttsm_task NAME(turned)(const tulle__tsmttsm_task *task)
 {
@@ -164,71 +164,28 @@ INLINE void NAME(tsmm_narrow)(const tulle__tsmm_task *task, int64_t r, const int
     for (int q = 0; q < rows; q++) NAME(move_few)(Y + q * task->ld, (const T *)(void *)sum[q], task->n);
 }
 
-#if LANES >= 4
-/* At most four columns: a register has them of ROWS rows side by side. */
-enum { NAME(ROWS) = LANES / 4, NAME(FOURS) = 128 /* lines of all B, at most */ };
+/* At most four columns: registers of four lanes, two of which are loaded in the time of a wider one. */
+enum { NAME(FOURS) = 8 /* rows that are made at a time */ };
+#define FOUR VECTOR(T, 4)
 
-/* x[0] in four lanes, x[ld] in the next four, and so on. */
-INLINE V NAME(splat_rows)(const T *x, int64_t ld)
+/* FOURS rows of at most four columns, written after all that they are made of is read. */
+INLINE void NAME(tsmm_fours)(const tulle__tsmm_task *task, int64_t r)
 {
-#if LANES == 4
-    (void)ld;
-    return SPLAT(x[0]);
-#elif LANES == 8
-    return SELECT(MASK_FIRST(4), SPLAT(x[0]), SPLAT(x[ld]));
-#else
-    return SELECT(MASK_FIRST(8), SELECT(MASK_FIRST(4), SPLAT(x[0]), SPLAT(x[ld])),
-        SELECT(MASK_FIRST(12), SPLAT(x[2 * ld]), SPLAT(x[3 * ld])));
-#endif
-}
-
-/* Lines of all B, each ROWS times side by side; false: there are too many. */
-static bool NAME(repeat_lines)(const tulle__tsmm_task *task, T *to)
-{
-    int64_t lines = 0;
-    for (int t = 0; t < task->nterms; t++) lines += task->term[t].k;
-    if (lines > NAME(FOURS)) return false;
-    for (int t = 0; t < task->nterms; t++)
-        for (int64_t k = 0; k < task->term[t].k; k++, to += LANES)
-            for (int l = 0; l < LANES; l++) to[l] = ((const T *)task->term[t].B)[k * TULLE__TALL_MOST + l % 4];
-    return true;
-}
-
-/* LANES rows, written after all that they are made of is read. */
-INLINE void NAME(tsmm_fours)(const tulle__tsmm_task *task, int64_t r, const T *B)
-{
-    T out[4 * LANES] = {0}, *Y = (T *)task->Y + r * task->ld;
-    for (int q = 0; task->add && q < LANES; q++) NAME(move_few)(out + 4 * q, Y + q * task->ld, task->n);
-    V s0 = LOAD(out), s1 = LOAD(out + LANES), s2 = LOAD(out + 2 * LANES), s3 = LOAD(out + 3 * LANES);
+    FOUR sum[NAME(FOURS)] = {{0}};
+    T *Y = (T *)task->Y + r * task->ld;
+    for (int q = 0; task->add && q < NAME(FOURS); q++) NAME(move_few)((T *)(void *)&sum[q], Y + q * task->ld, task->n);
     for (int t = 0; t < task->nterms; t++) {
         const tulle__tsmm_term *term = &task->term[t];
-        const T *x = (const T *)term->X + r * term->ld;
-        const int64_t next = NAME(ROWS) * term->ld;
-        for (int64_t k = 0; k < term->k; k++, x++, B += LANES) {
-            const V b = LOAD(B);
-            s0 += b * NAME(splat_rows)(x, term->ld);
-            s1 += b * NAME(splat_rows)(x + next, term->ld);
-            s2 += b * NAME(splat_rows)(x + 2 * next, term->ld);
-            s3 += b * NAME(splat_rows)(x + 3 * next, term->ld);
+        const T *x = (const T *)term->X + r * term->ld, *B = term->B;
+        for (int64_t k = 0; k < term->k; k++, x++, B += TULLE__TALL_MOST) {
+            const FOUR b = VECTOR_AT(T, 4, (void *)(uintptr_t)B);
+#pragma GCC unroll 8
+            for (int q = 0; q < NAME(FOURS); q++) sum[q] += b * x[q * term->ld];
         }
     }
-    STORE(out, s0);
-    STORE(out + LANES, s1);
-    STORE(out + 2 * LANES, s2);
-    STORE(out + 3 * LANES, s3);
-    for (int q = 0; q < LANES; q++) NAME(move_few)(Y + q * task->ld, out + 4 * q, task->n);
+    for (int q = 0; q < NAME(FOURS); q++) NAME(move_few)(Y + q * task->ld, (const T *)(void *)&sum[q], task->n);
 }
-
-/* Rows by fours of columns, as many as there are whole groups of; returns the next one. */
-static int64_t NAME(tsmm_by_fours)(const tulle__tsmm_task *task)
-{
-    T B[NAME(FOURS) * LANES];
-    int64_t r = 0;
-    if (task->n > 4 || task->rows < LANES || !NAME(repeat_lines)(task, B)) return 0;
-    for (; r + LANES <= task->rows; r += LANES) NAME(tsmm_fours)(task, r, B);
-    return r;
-}
-#endif
+#undef FOUR
 
 /* All columns of some rows are made before the first is written, since X may be Y. */
 INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
@@ -249,12 +206,9 @@ INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 
 static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
-#if LANES >= 4
-    int64_t r = NAME(tsmm_by_fours)(task);
-#else
     int64_t r = 0;
-#endif
     const bool narrow = task->n <= NAME(COLUMNS);
+    for (; task->n <= 4 && r + NAME(FOURS) <= task->rows; r += NAME(FOURS)) NAME(tsmm_fours)(task, r);
     for (; narrow && r + 4 <= task->rows; r += 4) NAME(tsmm_narrow)(task, r, 4);
     for (; narrow && r < task->rows; r++) NAME(tsmm_narrow)(task, r, 1);
     for (; r + 4 <= task->rows; r += 4) NAME(tsmm_rows)(task, r, 4);
