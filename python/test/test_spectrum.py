@@ -369,3 +369,27 @@ def test_pca_of_large_means():
         tulle.pca(sp.csr_matrix(1e12 + 1e3 * np.outer(X[:, 0] - 1e7, X[0] - 1e7) + 1e-2 * (X - 1e7)), 3)
     sigma = np.linalg.svd(X - X.mean(0), compute_uv=False)[:3]
     assert np.abs(tulle.pca(sp.csr_matrix(X), 3).singular_values_ / sigma - 1).max() < 1e-6
+
+
+@direct
+def test_sigma_on_a_value_of_a_large_norm():
+    """The shift moves by more than the distances of the wanted values."""
+    small = np.arange(1.0, 101)
+    A = sp.diags(np.r_[1e12 * np.linspace(0.5, 1, 100), small]).tocsr()
+    for k, right in ((1, [40]), (3, [39, 40, 41]), (5, [38, 39, 40, 41, 42])):
+        np.testing.assert_allclose(tulle.eigsh(A, k, sigma=40.0)[0], right, atol=0.02)
+    path = 2 - 2 * np.cos(np.pi * np.arange(200) / 200)
+    A = sp.diags(np.r_[1e9 * np.linspace(0.5, 1, 100), path]).tocsr()
+    np.testing.assert_allclose(tulle.eigsh(A, 3, sigma=path[17])[0], path[16:19], atol=2e-5)
+
+
+def test_copies_of_a_shifted_end():
+    """The largest in magnitude are those of an end; passes that end the look for copies are said."""
+    for seed in (8, 19):
+        values = 7e3 + np.r_[np.ones(16), np.random.default_rng(seed).uniform(0, 1, 400)]
+        w = tulle.eigsh(sp.diags(values).tocsr(), 24)[0]
+        np.testing.assert_allclose(w, np.sort(values)[-24:], atol=1e-4)
+        assert tulle.report()["missed"] < 1e-4
+    A = sp.diags(np.r_[np.full(36, 1e5), np.arange(399.0)]).tocsr()
+    with pytest.warns(tulle.TulleWarning, match="was missed with a chance"):
+        tulle.eigsh(A, 10, which="LA", method="lanczos", maxiter=20)

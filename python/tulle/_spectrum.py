@@ -11,6 +11,7 @@ from ._krylov import _fixed, _operand
 from ._report import keep, reporting
 from ._team import current, home_of, part
 from ._values import at_least_0, common_type, path_of, real, whole
+from ._warnings import say
 from ._words import arguments
 
 _ENDS = ("LM", "LA", "SA", "BE")
@@ -23,6 +24,13 @@ def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
     given = {"passes": passes, "block": block, "ncv": ncv, "maxiter": maxiter}
     numbers = (0 if value is None else whole(name, value) for name, value in given.items())
     return (int(k), at_least_0("tol", tol), *numbers, whole("seed", seed, 0, 2**64 - 1))
+
+
+def _warn_of_missed(report, passes=None):
+    """Says where the look for pairs that were missed has ended early: by maxiter, or as they are many and alike."""
+    if not passes and report["missed"] > 1e-4:
+        say([f"all pairs have converged, but a better one was missed with a chance of up to {report['missed']:.2g}: the "
+             f"look for others has ended after {report['passes']} passes"])
 
 
 def _sparse(name, A, dtype):
@@ -93,6 +101,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
                 bool(return_eigenvectors), first, count)
     order = np.argsort(values, kind="stable")
     keep("eigsh", {**report, "residuals": np.asarray(residuals)[order].tolist()})
+    _warn_of_missed(report)
     w = np.asarray(values)[order].astype(dtype)
     if not return_eigenvectors:
         return like(w, A)
@@ -149,6 +158,7 @@ def _triplets(name, A, k, tol, passes, block, ncv, maxiter, seed, centre, scale,
     sigma, residuals, U, V, means, deviations, report = _core.triplets(
         current(), path, mat, figures, centre, scale, scores, left, right, first, rows)
     keep(name, {**report, "residuals": residuals})
+    _warn_of_missed(report, passes)
     return (np.asarray(sigma), U and dense_result(U, "numpy"), V and dense_result(V, "numpy"), np.asarray(means),
             np.asarray(deviations), report, dtype)
 

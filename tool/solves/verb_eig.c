@@ -233,7 +233,7 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
         "%" PRId64 " passes of up to %d directions, %" PRId64 " of them to look for what was missed; a basis of "
         "%d, %" PRId64 " %s\n",
         r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
-    if (r->probes && r->missed > 1e-4)
+    if (r->missed > 1e-4 && r->converged == p->count)
         fprintf(out, "which ended with a chance of %.2g that a better pair was missed\n", r->missed);
     if (r->degree) fprintf(out, "a Chebyshev filter of degree %d: so many passes for a direction\n", r->degree);
     fprintf(out, "%.4g s: products %.3g, inner products %.3g, other vectors %.3g; |X^T X - I| at most %.2g\n",

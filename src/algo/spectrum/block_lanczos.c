@@ -405,17 +405,14 @@ void tulle__spectrum_clear(tulle_spectrum *s)
     memset(s->T, 0, (size_t)s->basis.capacity * (size_t)s->basis.capacity * sizeof *s->T);
 }
 
-tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, int *width, int *next, double *rest)
+tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, int *width, int *next)
 {
     const int passes = s->options.passes;
     s->options.passes = (int)steps; /* whatever has converged */
     tulle_status status = tulle__lanczos_begin(s, width);
     if (status == TULLE_OK) status = fill(s, *width, steps, next);
     s->options.passes = passes;
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < s->solved; i++)
-        if (s->order[i] == (low ? 0 : s->solved - 1)) *rest = tulle__lanczos_residual(s, i, *next);
-    return TULLE_OK;
+    return status;
 }
 
 tulle_status tulle__spectrum_settle(tulle_spectrum *s, int64_t passes, int *next)

@@ -39,4 +39,7 @@ void tulle__lanczos_watch(const tulle_spectrum *s);
  */
 tulle_status tulle__lanczos_probe(tulle_spectrum *s, int coupled, bool *found, int *width);
 
+/* True if the chance that a better pair was missed is small enough. */
+bool tulle__lanczos_sure(const tulle_spectrum *s);
+
 #endif

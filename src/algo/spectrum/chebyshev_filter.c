@@ -130,11 +130,23 @@ static double near_bound(const tulle_spectrum *s, int width, double wanted)
     return NAN;
 }
 
-/* The far bound, by T's decomposition; rest: the residual of that end. */
-static void keep_far(tulle_spectrum *s, double rest)
+/* The far bound, by T's decomposition: a Ritz value and its residual; next: columns of Q. */
+static void keep_far(tulle_spectrum *s, int next)
 {
     const bool largest = s->options.end == TULLE_SPECTRUM_LARGEST;
-    s->filter.far = largest ? s->theta[0] - rest : s->theta[s->solved - 1] + rest;
+    const int at = largest ? 0 : s->solved - 1;
+    double rest = 0;
+    for (int i = 0; i < s->solved; i++)
+        if (s->order[i] == at) rest = tulle__lanczos_residual(s, i, next);
+    s->filter.far = largest ? s->theta[at] - rest : s->theta[at] + rest;
+}
+
+/* Takes the end that has the largest in magnitude, if all values are of one sign: p rises sooner for an end. */
+static void choose_end(tulle_spectrum *s)
+{
+    if (s->options.end != TULLE_SPECTRUM_MAGNITUDE || !s->solved) return;
+    if (s->theta[0] > 0) s->options.end = TULLE_SPECTRUM_LARGEST;
+    if (s->theta[s->solved - 1] < 0) s->options.end = TULLE_SPECTRUM_SMALLEST;
 }
 
 /* The Ritz value of that rank; NAN: there is none. */
@@ -239,7 +251,9 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
     s->allowed = s->options.max_passes;
     s->options.end = end;
     s->norm = f->norm;
-    *done = status == TULLE_OK && s->converged == s->options.count;
+    /* the passes that are left are A's, if the others ended in the look for what was missed */
+    const bool cut = !tulle__lanczos_sure(s) && s->passes >= allowed(s);
+    *done = status == TULLE_OK && s->converged == s->options.count && !cut;
     if (!*done) return status;
     TULLE_CALL(tulle__spectrum_rayleigh(s));
     *done = keeps_to_end(s);
@@ -248,31 +262,32 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
 
 /*
  * Bounds by some steps, from which tulle__spectrum_resume goes on with *next columns; none where a filter is not worth
- * its passes. Collective, agreed.
+ * its passes. options.end is that of the filter then. Collective, agreed.
  */
 static tulle_status find_bounds(tulle_spectrum *s, int *next)
 {
     const int capacity = s->most / s->options.block - 1;
-    double rest = 0;
     int width = 0;
-    TULLE_CALL(tulle__spectrum_sample(
-        s, capacity < STEPS ? capacity : STEPS, s->options.end == TULLE_SPECTRUM_LARGEST, &width, next, &rest));
-    keep_far(s, rest);
+    TULLE_CALL(tulle__spectrum_sample(s, capacity < STEPS ? capacity : STEPS, &width, next));
+    choose_end(s);
+    keep_far(s, *next);
     keep_near(s, width);
-    if (s->options.count >= MANY) return TULLE_OK;
-    TULLE_CALL(tulle__spectrum_settle(s, STEPS, next));
-    keep_near_of_few(s);
-    if (!s->options.degree && !far_from_converged(s, *next))
-        for (int i = 0; i < TULLE__CHEBYSHEV_TRIES; i++) s->filter.near[i] = NAN;
+    bool wanted = s->converged < s->options.count;
+    if (s->options.count < MANY) {
+        TULLE_CALL(tulle__spectrum_settle(s, STEPS, next));
+        keep_near_of_few(s);
+        wanted = s->options.degree || far_from_converged(s, *next);
+    }
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !wanted; i++) s->filter.near[i] = NAN;
     return TULLE_OK;
 }
 
-tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
+/* end: the one that is wanted. Collective, agreed. */
+static tulle_status iterate(tulle_spectrum *s, tulle_spectrum_end end)
 {
     tulle__chebyshev *f = &s->filter;
     bool done = false, tried = false;
     int next = 0;
-    if (!bounds_wanted(&s->options, s->A->n)) return tulle__spectrum_iterate(s);
     TULLE_CALL(find_bounds(s, &next));
     for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !done && s->passes > 2 && s->passes < allowed(s); i++) {
         choose(s, f->near[i]);
@@ -280,11 +295,21 @@ tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
         tried = true;
         TULLE_CALL(filter(s, &done));
     }
+    s->options.end = end;
     if (done) return TULLE_OK;
     f->degree = 0;
     if (!tried) return tulle__spectrum_resume(s, next);
     tulle__spectrum_clear(s);
     return tulle__spectrum_iterate(s);
+}
+
+tulle_status tulle__chebyshev_iterate(tulle_spectrum *s)
+{
+    if (!bounds_wanted(&s->options, s->A->n)) return tulle__spectrum_iterate(s);
+    const tulle_spectrum_end end = s->options.end;
+    const tulle_status status = iterate(s, end);
+    s->options.end = end;
+    return status;
 }
 
 /* ---- before an execution ---- */
@@ -304,10 +329,13 @@ tulle_status tulle_spectrum_filter_degree(tulle_spectrum *plan, int *degree)
     plan->allowed = plan->options.max_passes;
     plan->stream = 0;
     tulle__spectrum_clear(plan);
-    TULLE_CALL(find_bounds(plan, &next));
-    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && !f->degree && plan->passes > 2; i++) choose(plan, f->near[i]);
+    const tulle_spectrum_end end = plan->options.end;
+    const tulle_status status = find_bounds(plan, &next);
+    for (int i = 0; i < TULLE__CHEBYSHEV_TRIES && status == TULLE_OK && !f->degree && plan->passes > 2; i++)
+        choose(plan, f->near[i]);
+    plan->options.end = end;
     *degree = f->degree;
-    return TULLE_OK;
+    return status;
 }
 
 int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tulle_gidx n, int degree)
@@ -328,10 +356,11 @@ int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tull
 
 bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries)
 {
-    enum { ENTRIES = 3, FEWEST = 8 }; /* a row, for each pair, as if there were so many: the basis is no smaller */
+    /* entries a row, for each pair, as if there were so many: the basis is no smaller; passes that it may need */
+    enum { ENTRIES = 3, FEWEST = 8, PASSES = 1000 };
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n)) return false;
     const double pairs = own.count > FEWEST ? own.count : FEWEST;
-    return own.end != TULLE_SPECTRUM_BOTH && !own.nearest && !own.passes && 4 * (tulle_gidx)own.count <= n &&
-           entries <= ENTRIES * pairs * (double)n;
+    if (own.end == TULLE_SPECTRUM_BOTH || (own.max_passes && own.max_passes < PASSES)) return false;
+    return !own.nearest && !own.passes && 4 * (tulle_gidx)own.count <= n && entries <= ENTRIES * pairs * (double)n;
 }

@@ -57,15 +57,15 @@ bool tulle__pencil_drowned(const tulle_spectrum *s)
 
 /*
  * True if a value that was not found may be nearer to sigma than a wanted one: those that were not are at least as far
- * from the shift as the farthest that were. Beside a hundredth of the move, of which rounding is a small part.
+ * from the shift as the farthest that were, but for a part of the move that errors of C's values may be.
  */
 static bool reaches_too_far(const tulle_spectrum *s, int found)
 {
     const tulle__pencil *p = s->pencil;
-    const double moved = fabs(p->shift - p->sigma);
+    const double moved = fabs(p->shift - p->sigma), part = s->A->type == TULLE_F32 ? 1e-2 : 1e-6;
     double known = 0;
     for (int i = 0; i < found; i++) known = fmax(known, 1 / fabs(s->wanted[i]));
-    return moved > 0 && found < s->A->n && reach(s, found) > known - .99 * moved;
+    return moved > 0 && found < s->A->n && reach(s, found) > known - (1 - part) * moved;
 }
 
 /* True if wanted values, mu of the `found` first vectors, are so much nearer to sigma than others that the inverse's

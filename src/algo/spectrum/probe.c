@@ -282,6 +282,11 @@ static tulle_status run(struct probe *p, int coupled, bool *found, int *width)
     return *found ? leave(p, width) : TULLE_OK;
 }
 
+bool tulle__lanczos_sure(const tulle_spectrum *s)
+{
+    return s->missed < enough;
+}
+
 tulle_status tulle__lanczos_probe(tulle_spectrum *s, int coupled, bool *found, int *width)
 {
     struct probe p = {.s = s};

@@ -79,11 +79,10 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s);
 void tulle__spectrum_clear(tulle_spectrum *s);
 
 /*
- * Steps from random directions, *width of them, decomposed, whatever has converged. *rest: the residual of the smallest
- * value, low, or the largest. *next: columns of the next block, from which tulle__spectrum_resume goes on as
- * tulle__spectrum_iterate. Collective, agreed.
+ * Steps from random directions, *width of them, decomposed, whatever has converged. *next: columns of the next block,
+ * from which tulle__spectrum_resume goes on as tulle__spectrum_iterate. Collective, agreed.
  */
-tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, bool low, int *width, int *next, double *rest);
+tulle_status tulle__spectrum_sample(tulle_spectrum *s, int64_t steps, int *width, int *next);
 tulle_status tulle__spectrum_resume(tulle_spectrum *s, int next);
 
 /* The method goes on from *next columns until so many passes were made in all, or all pairs have converged. Agreed. */
