@@ -6,9 +6,9 @@
  * A sweep reads V twice: for h = V^T W with W^T W, and for W = (W - V h) turn. The Gram matrix of W - V h, which turn
  * comes of, is W^T W - h^T h while h is the smaller part (Carson, Lund, Rozloznik and Thomas, "Block Gram-Schmidt
  * algorithms and their stability properties", Linear Algebra Appl. 638, 2022). Where it is not, W - V h is measured
- * anew, in the pass that subtracts. V h of a few roundings is not subtracted: V is no more orthonormal than that, and
- * the next step measures it. One sweep is enough then, but where directions nearly depend on others: a Gram matrix
- * shows none below the root of the rounding; they are brought to about unit length, and the next sweep measures them.
+ * anew, in the pass that subtracts. One sweep is enough then, but where directions nearly depend on others: a Gram
+ * matrix shows none below the root of the rounding; they are brought to about unit length, and the next sweep measures
+ * them.
  */
 #include "algo/spectrum/basis.h"
 
@@ -400,7 +400,7 @@ static tulle_status repeat(tulle__basis *basis, tulle__block_of_columns *W, int 
 tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, int near, double scale,
     int most, double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
 {
-    static const double unmixed = .05, usable = 1e-3, aside = .1, none = 16;
+    static const double unmixed = .05, usable = 1e-3, aside = .1;
     const int former = W->columns, all = basis->columns;
     int from = near && near < all ? all - near : all; /* rows of h that wait to be subtracted */
     struct sweep sweep = {.worst = 0};
@@ -427,7 +427,7 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
         if (sweep.count > most) fold(basis, former, most, &sweep);
         TULLE_CALL(turn(basis, W->columns, former, &sweep));
         const double along = turn_parts(basis, W->columns, sweep.count);
-        mix(basis, W, sweep.count, along > none * epsilon(basis));
+        mix(basis, W, sweep.count, true);
         from = all;
         settled = along <= aside && sweep.worst >= usable;
         if (settled && sweep.worst < unmixed) TULLE_CALL(repeat(basis, W, former, &sweep));
