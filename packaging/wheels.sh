@@ -65,13 +65,16 @@ rm -rf "$work/env-sdist"
 # the library once, and around it the wheels
 ./packaging/wheels/libraries.sh "$folder"
 libraries=$folder/libraries
-linker=-Wl,--undefined-version # the list of exported names has those of all builds
+# The list of exported names has those of all builds. What processors can do, and division of 128 bits, are the system
+# compiler's: zig's own say that this one can do nothing, and bring slow memcpy, memset and exp in place of the C library's.
+support=$(cc -print-libgcc-file-name)
+linker="-Wl,--undefined-version $support"
 static() { echo "-D$1=$libraries/lib/lib$2.a"; }
 # shellcheck disable=SC2046
 if ! { cmake -G Ninja -S "$work/tree" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$work/prefix" \
     -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_SYSCONFDIR=/etc -DTULLE_RELOCATED=ON -DTULLE_BUILD_TREE=OFF -DTULLE_TESTS=OFF \
     -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_AR="$AR" -DCMAKE_RANLIB="$RANLIB" \
-    -DCMAKE_SHARED_LINKER_FLAGS=$linker -DCMAKE_EXE_LINKER_FLAGS=$linker -DTULLE_SCIPY_OPENBLAS="$openblas" \
+    -DCMAKE_SHARED_LINKER_FLAGS="$linker" -DCMAKE_EXE_LINKER_FLAGS="$linker" -DTULLE_SCIPY_OPENBLAS="$openblas" \
     -DHDF5_ROOT="$libraries" -DHDF5_USE_STATIC_LIBRARIES=ON -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON \
     $(static ZLIB_LIBRARY z) $(static BZIP2_LIBRARIES bz2) $(static LIBLZMA_LIBRARY lzma) $(static ZSTD_LIBRARY zstd) \
     $(static CJSON_LIBRARY cjson) -DLIBLZMA_HAS_AUTO_DECODER=ON -DLIBLZMA_HAS_EASY_ENCODER=ON -DLIBLZMA_HAS_LZMA_PRESET=ON \
@@ -97,7 +100,7 @@ make_wheel() { # PYTHON VERSION
     PATH=$env/bin:$PATH "$env/bin/pip" wheel --quiet --disable-pip-version-check --no-deps "$sdist" -w "$work/made-$2" \
         -C cmake.define.CMAKE_C_COMPILER="$CC" -C cmake.define.CMAKE_CXX_COMPILER="$CXX" \
         -C cmake.define.CMAKE_AR="$AR" -C cmake.define.CMAKE_RANLIB="$RANLIB" \
-        -C cmake.define.CMAKE_MODULE_LINKER_FLAGS="$unwinder" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix" \
+        -C cmake.define.CMAKE_MODULE_LINKER_FLAGS="$unwinder $support" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix" \
         -C cmake.define.TULLE_LICENSES="$libraries/licenses" >"$work/wheel-$2.log" 2>&1 ||
         { tail -30 "$work/wheel-$2.log"; exit 1; }
     # the BLAS goes into the wheel, and the names say which C library it needs

@@ -6,6 +6,7 @@ other versions of Python have left there, which are read, and where this one lea
 """
 import os
 import pickle
+import platform
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,11 @@ assert built["version"] == tulle.__version__
 assert built["commit"] == sys.argv[-1], built["commit"]
 for feature in () if "--any" in sys.argv else ("zlib", "bzip2", "lzma", "zstd", "hdf5", "blas", "lapack"):
     assert built["features"][feature], f"no {feature}"
+if os.path.exists("/proc/cpuinfo") and platform.machine() == "x86_64":
+    with open("/proc/cpuinfo") as lines:
+        flags = next(line for line in lines if line.startswith("flags")).split()
+    widest = "avx512" if "avx512vl" in flags and "avx512dq" in flags else "avx2" if "avx2" in flags else "portable"
+    assert built["kernels"] == widest, f"kernels are {built['kernels']}, and this processor has {widest}"
 assert "--any" in sys.argv or "openblas" in built["blas"], built["blas"]
 
 # products and solves beside scipy's

@@ -11,8 +11,9 @@ _NAMES = {"libbz2": "bzip2", "liblzma": "lzma", "libzstd": "zstd", "ISA-L": "isa
 def build():
     """A dict of what is in this build.
 
-    version and commit of the sources (None: not known), compiler; blas: the library, or None for the
-    package's own loops; features: whether zlib, isal, bzip2, lzma, zstd, hdf5, blas, lapack,
+    version and commit of the sources (None: not known), compiler; kernels: the instruction set that
+    products and solves take on this processor ("avx512", "avx2", "portable"); blas: the library, or
+    None for the package's own loops; features: whether zlib, isal, bzip2, lzma, zstd, hdf5, blas, lapack,
     suitesparse and libxsmm are in; mpi: the MPIs that there are modules for ("openmpi", "mpich",
     "abi"), which `tulle.mpi` needs; modules: all of them; library: the file of libtulle.
     """
@@ -29,6 +30,7 @@ def build():
         "version": _core.version(),
         "commit": _core.commit() or None,
         "compiler": facts["compiler"],
+        "kernels": facts["kernels"],
         "blas": blas,
         "features": features,
         "mpi": [name[len("mpi_"):] for name in modules if name.startswith("mpi_")],

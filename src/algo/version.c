@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts of the build. */
+#include <string.h>
+
 #include <tulle/version.h>
+
+#include "kernel/kernel.h"
 
 const char *tulle_version(void)
 {
@@ -61,7 +65,17 @@ static const char *const facts[] = {
 #endif
 };
 
+/* The widest instruction set of those built that this processor has. */
+static const char *kernels(void)
+{
+    static const char *const texts[] = {"kernels: portable", "kernels: avx2", "kernels: avx512"};
+    int i = 0;
+    while (strcmp(texts[i] + strlen("kernels: "), tulle__kernels_cpu_isa()) != 0) i++;
+    return texts[i];
+}
+
 const char *tulle_build_fact(int i)
 {
-    return i >= 0 && i < (int)(sizeof facts / sizeof *facts) ? facts[i] : 0;
+    const int count = sizeof facts / sizeof *facts;
+    return i >= 0 && i < count ? facts[i] : i == count ? kernels() : NULL;
 }
