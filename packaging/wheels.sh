@@ -124,7 +124,7 @@ for entry in $pythons; do
     wheel=$(wheel_for "$version")
     env=$work/env-$version
     "$python" -m venv "$env"
-    "$env/bin/pip" install --quiet --disable-pip-version-check "$wheel" scipy ${tests:+pytest h5py threadpoolctl}
+    "$env/bin/pip" install --quiet --disable-pip-version-check "$wheel" scipy ${tests:+pytest hypothesis h5py threadpoolctl}
     (cd "$work" && TULLE_PICKLES=$work/pickles "$env/bin/python" "$source/packaging/wheels/try.py" "$commit") >"$work/try-$version.log" 2>&1 ||
         { tail -20 "$work/try-$version.log"; exit 1; }
     echo "$(basename "$wheel"), $(($(wc -c <"$wheel") / 1048576)) MiB: $(tail -1 "$work/try-$version.log")"

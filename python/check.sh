@@ -19,7 +19,7 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 [ -x "$work/env/bin/pip" ] || python3 -m venv "$work/env"
 if ! "$work/env/bin/pip" install --quiet --disable-pip-version-check nanobind scikit-build-core ninja numpy scipy pytest mpi4py \
-    matplotlib mypy h5py threadpoolctl array-api-strict joblib; then
+    matplotlib mypy h5py hypothesis threadpoolctl array-api-strict joblib; then
     echo 'Python packages could not be fetched: the tests of the Python package are left out'
     exit 0
 fi

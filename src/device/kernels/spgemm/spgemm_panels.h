@@ -141,8 +141,9 @@ static void NAME(sum_panel)(tulle__spgemm_workspace *space, const NAME(group) * 
     const NAME(panel_term) *t = space->panels.term, *end = t + group->nterms;
     const T *factor = space->panels.factor;
     const int32_t first = (int32_t)panel * TULLE__PANEL;
+    const int64_t width = space->plan->task->n - first;
     T *sums = space->panels.sums;
-    memset(sums, 0, TULLE__PANEL * 8 * sizeof *sums);
+    memset(sums, 0, (size_t)(width < TULLE__PANEL ? width : TULLE__PANEL) * 8 * sizeof *sums);
     for (; t < end; t++, factor += 8) {
         int32_t from = t->start[panel], n = t->start[panel + 1] - from;
         if (t->rows == NAME(ALL_ROWS)) {
