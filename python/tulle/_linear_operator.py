@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scipy's LinearOperator over matrices, streams, preconditioners and triangles of this library."""
+import functools
+
 import numpy as np
 
 from ._binsparse import opened
@@ -12,7 +14,7 @@ from ._values import is_tensor, on_host, real, type_of, without_gradient
 
 
 class _Matrix:
-    """Products of a matrix and of its transpose; a pickle of it has the matrix."""
+    """Products of a matrix and of its transpose."""
 
     def __init__(self, A):
         self._A = A
@@ -20,8 +22,8 @@ class _Matrix:
     def product(self, X):
         return matmul(self._A, X)
 
-    def adjoint(self, X):
-        return matmul(self._A.T, X)
+    def adjoint(self):
+        return lambda X: matmul(self._A.T, X)
 
 
 class _Applied:
@@ -57,6 +59,36 @@ class _Applied:
         return np.hstack([self._A @ np.ascontiguousarray(X[:, [j]]) for j in range(X.shape[1])])
 
 
+@functools.cache
+def _operator_class():
+    """A LinearOperator whose pickle has what the operator is of, which any version of scipy makes and reads."""
+    from scipy.sparse.linalg import LinearOperator
+
+    class Operator(LinearOperator):
+        def __init__(self, made, shape, dtype):
+            super().__init__(dtype, shape)
+            self.args = ()
+            self._made, self._adjoint_product = made, made.adjoint()
+
+        def _matvec(self, x):
+            return self._made.product(x)
+
+        def _matmat(self, X):
+            return self._made.product(X)
+
+        def _rmatvec(self, x):
+            if self._adjoint_product is None:
+                raise NotImplementedError("rmatvec is not defined")
+            return self._adjoint_product(x)
+
+        _rmatmat = _rmatvec
+
+        def __reduce__(self):
+            return aslinearoperator, (self._made._A,)
+
+    return Operator
+
+
 def aslinearoperator(A):
     """A as scipy's LinearOperator whose products are this library's.
 
@@ -65,21 +97,16 @@ def aslinearoperator(A):
     symmetric preconditioner (ic0, jacobi of one row) and a triangle have adjoints, as bicg and qmr ask
     for. What is an operator already stays. A pickle has A.
     """
-    from scipy.sparse.linalg import LinearOperator
     from scipy.sparse.linalg import aslinearoperator as of_scipy
 
     alone("a LinearOperator")
     if hasattr(A, "matvec"):
         return of_scipy(A)
     if isinstance(A, (Preconditioner, Stream, Triangular)):
-        made = _Applied(A)
-        adjoint = made.adjoint()
-        return LinearOperator(A.shape, matvec=made.product, matmat=made.product, rmatvec=adjoint, rmatmat=adjoint,
-                              dtype=A.dtype)
+        return _operator_class()(_Applied(A), A.shape, A.dtype)
     A = opened(A)
     if is_tensor(A):
         without_gradient("A", A)
     dtype = type_of("A", A)
     made = _Matrix(A if hasattr(A, "shape") else on_host("A", A))
-    return LinearOperator(tuple(made._A.shape), matvec=made.product, matmat=made.product, rmatvec=made.adjoint,
-                          rmatmat=made.adjoint, dtype=dtype)
+    return _operator_class()(made, tuple(made._A.shape), dtype)
