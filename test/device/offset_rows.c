@@ -62,7 +62,7 @@ static int64_t rows_in_stretches(tulle__pool *pool, const tulle__spgemm_task *ta
     static const tulle__spgemm_tuning tuning = {.offsets = 1};
     tulle__spgemm_plan plan;
     int64_t sum = 0;
-    if (tulle__spgemm_plan_init(&plan, &tuning, pool, task) != TULLE_OK) return -1;
+    if (tulle__spgemm_plan_init(&plan, &tuning, pool, task, false) != TULLE_OK) return -1;
     for (int64_t i = 0, rows; plan.offsets && i < task->m; i += rows ? rows : 1)
         sum += rows = tulle__spgemm_offset_rows(&plan, i, task->m);
     tulle__spgemm_plan_fini(&plan);
@@ -205,7 +205,7 @@ static void test_choice(tulle__pool *pool)
     for (int t = 0; t < 3; t++) {
         static const tulle__spgemm_tuning automatic;
         tulle__spgemm_plan plan;
-        int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &tasks[t]) == TULLE_OK;
+        int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &tasks[t], false) == TULLE_OK;
         ok(made && (plan.offsets == NULL) == (t == 1) && !plan.runs, "%s", names[t]);
         tulle__spgemm_plan_fini(&plan);
     }

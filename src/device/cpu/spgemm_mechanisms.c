@@ -199,7 +199,7 @@ tulle_status tulle__spgemm_explain(
     tulle__spgemm_plan plan;
     struct figures f;
     tulle_status status = TULLE_OK;
-    TULLE_CALL(tulle__spgemm_plan_init(&plan, &ways[CHOSEN].tuning, pool, task));
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, &ways[CHOSEN].tuning, pool, task, false));
     const enum way chosen = chosen_by(&plan);
     TULLE_TRY(look(&plan, &f));
     for (int w = 0; w < WAYS; w++) {

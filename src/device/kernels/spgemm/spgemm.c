@@ -351,7 +351,7 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tunin
     int done = 0;
     if (task->select) own.unsorted = task->select->top <= FEW;
     tulle_status status = TULLE_OK;
-    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, &own));
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, &own, false));
     TULLE_TRY(job_init(&job, &plan, isa));
     if (task->trim && !task->select && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
@@ -369,7 +369,7 @@ tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_tuni
     tulle__spgemm_plan plan;
     struct job job = {0};
     tulle_status status = TULLE_OK;
-    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task));
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task, false));
     TULLE_TRY(job_init(&job, &plan, isa));
     TULLE_TRY(run_rows(pool, &job, count_chunk));
     rowptr[0] = 0;
@@ -384,7 +384,7 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_tunin
     const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
-    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task));
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task, true));
     struct job job = {.plan = &plan, .rows = rows_of(isa, task->type), .size = tulle_type_size(task->type), .C = *C};
     tulle_status status = run_rows(pool, &job, value_chunk);
     tulle__spgemm_plan_fini(&plan);

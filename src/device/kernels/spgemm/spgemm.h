@@ -144,12 +144,20 @@ typedef struct tulle__spgemm_rows {
 TULLE__EACH_ISA(TULLE__DECLARE)
 #undef TULLE__DECLARE
 
-tulle_status tulle__spgemm_plan_init(
-    tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool, const tulle__spgemm_task *task);
+/* known: C's structure is, and its values alone are made. */
+tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
+    const tulle__spgemm_task *task, bool known);
 void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 
 void tulle__spgemm_workspace_init(tulle__spgemm_workspace *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_workspace_fini(tulle__spgemm_workspace *space);
+
+/* Sample s of the numbers 0 .. n - 1, spread over them and in step with no grid. */
+static inline int64_t tulle__spread(int64_t s, int64_t n)
+{
+    const double at = 0.6180339887498949 * (double)s;
+    return (int64_t)((double)n * (at - (double)(int64_t)at));
+}
 
 /* True if the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
 static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)

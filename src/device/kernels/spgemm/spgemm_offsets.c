@@ -14,9 +14,7 @@
 
 /* Stretches end with blocks of rows, which are such that their entries' values do not all fall into one set of a cache.
  */
-enum { SAMPLES = 512, BLOCK = 8136, TURN = 64 };
-
-static const double GOLDEN = 0.6180339887498949;
+enum { SAMPLES = 512, EARLY = 32, BLOCK = 8136, TURN = 64 };
 
 /*
  * True if row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
@@ -42,13 +40,15 @@ struct share {
 static void sample(const tulle__csr *A, struct share *of)
 {
     const int64_t samples = A->m < SAMPLES ? A->m : SAMPLES;
-    const double weight = (double)A->m / (double)samples;
-    for (int64_t s = 0; s < samples && A->m > 1; s++) {
-        double at = (double)s * GOLDEN - (double)(int64_t)((double)s * GOLDEN); /* in step with no grid */
-        int64_t i = 1 + (int64_t)((double)(A->m - 1) * at), len = A->rowptr[i + 1] - A->rowptr[i];
-        of->entries += weight * (double)len;
-        if (continues_offsets(A, i)) of->offset += weight * (double)len;
+    int64_t entries = 0, offset = 0, s = 0;
+    for (; s < samples && A->m > 1 && (s != EARLY || 8 * offset >= entries); s++) { /* so few are not most */
+        const int64_t i = 1 + tulle__spread(s, A->m - 1), len = A->rowptr[i + 1] - A->rowptr[i];
+        entries += len;
+        if (continues_offsets(A, i)) offset += len;
     }
+    if (!s) return;
+    of->entries += (double)A->m / (double)s * (double)entries;
+    of->offset += (double)A->m / (double)s * (double)offset;
 }
 
 static int often(const struct share *of)
@@ -200,9 +200,9 @@ static int promising(const tulle__spgemm_task *task)
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         sample(pair->A.rowptr ? &pair->A : &pair->B, &A);
-        sample(&pair->B, &B);
+        if (!pair->A.rowptr || !tulle__same_arrays(&pair->A, &pair->B)) sample(&pair->B, &B);
     }
-    return often(&A) && often(&B);
+    return often(&A) && (B.entries == 0 || often(&B));
 }
 
 tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *pool, double *part)

@@ -134,11 +134,11 @@ static struct work size_of(const tulle__spgemm_task *task)
     return size;
 }
 
-/* True if B is worth a bit a column. */
-static int fills_panels(const tulle__spgemm_plan *plan)
+/* True if rows of B have so many entries a panel. */
+static int fills_panels(const tulle__spgemm_plan *plan, int64_t entries)
 {
     const struct work size = size_of(plan->task);
-    return size.entries / TULLE__PANEL_WORDS >= size.rows * plan->npanels;
+    return size.entries / entries >= size.rows * plan->npanels;
 }
 
 /*
@@ -152,7 +152,7 @@ static int promising(tulle__spgemm_plan *plan)
     static const double SPARE = 1.1;
     const tulle__spgemm_task *task = plan->task;
     struct work work = {0};
-    if (!fills_panels(plan)) return 0;
+    if (!fills_panels(plan, TULLE__PANEL_WORDS)) return 0; /* a bit a column is worth it */
     for (int64_t s = 0; s < SAMPLES && (s < LEAST || work.looked < plan->flops / TO_LOOK); s++)
         for (int p = 0; p < task->npairs; p++)
             if (task->pair[p].A.rowptr)
@@ -207,10 +207,17 @@ tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *po
 
 tulle_status tulle__spgemm_make_sets(tulle__spgemm_plan *plan, tulle__pool *pool)
 {
-    enum { REUSED = 8 }; /* how often an entry of B is used, for which it is worth a mark of its own */
+    /* an entry of A marks so many columns in the time that it takes with the bits of a panel; entries of B a panel,
+     * below which bits are too many; how often an entry of B is used, for which it is worth a mark of its own */
+    enum { MARKS = 24, LEAST_FILL = 4, REUSED = 8 };
+    const tulle__spgemm_task *task = plan->task;
+    int64_t looked = 0;
     int fit;
-    plan->npanels = (plan->task->n + TULLE__PANEL - 1) / TULLE__PANEL;
-    if (plan->tuning.panels <= 0 && (!fills_panels(plan) || plan->flops < REUSED * size_of(plan->task).entries))
+    plan->npanels = (task->n + TULLE__PANEL - 1) / TULLE__PANEL;
+    for (int p = 0; p < task->npairs; p++)
+        looked += task->pair[p].A.rowptr ? task->pair[p].A.rowptr[task->m] - task->pair[p].A.rowptr[0] : task->m;
+    if (plan->tuning.panels <= 0 && (plan->flops / MARKS < looked * plan->npanels || !fills_panels(plan, LEAST_FILL) ||
+                                        plan->flops < REUSED * size_of(task).entries))
         return TULLE_OK;
     return make_all(plan, pool, &fit);
 }

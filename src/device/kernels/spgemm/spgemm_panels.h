@@ -171,20 +171,24 @@ out:
     return status;
 }
 
-/* The entries of row r that lie in a panel; how many. */
-static int64_t NAME(write_panel)(
-    const tulle__spgemm_workspace *space, int64_t r, int64_t panel, int32_t *colind, T *val)
+/* The entries of the group's rows that lie in a panel, row r's from at[r] on, by words: their sums are in the nearest
+ * cache for all rows then. */
+static void NAME(write_panel)(const tulle__spgemm_workspace *space, const NAME(group) * group, int64_t panel,
+    int64_t *at, int32_t *colind, T *val)
 {
-    const uint64_t *bits = space->panels.bits + (r * space->plan->npanels + panel) * TULLE__PANEL_WORDS;
-    const T *sums = (const T *)space->panels.sums + r;
-    int64_t n = 0;
+    const int64_t words = space->plan->npanels * TULLE__PANEL_WORDS;
+    const uint64_t *bits = space->panels.bits + panel * TULLE__PANEL_WORDS;
+    const T *sums = space->panels.sums;
     for (int32_t w = 0; w < TULLE__PANEL_WORDS; w++)
-        for (uint64_t word = bits[w]; word; word &= word - 1) {
-            int32_t c = w * 64 + __builtin_ctzll(word);
-            colind[n] = (int32_t)panel * TULLE__PANEL + c;
-            val[n++] = sums[8 * c];
+        for (int64_t r = 0; r < group->rows; r++) {
+            int64_t n = at[r];
+            for (uint64_t word = bits[r * words + w]; word; word &= word - 1) {
+                const int32_t c = w * 64 + __builtin_ctzll(word);
+                colind[n] = (int32_t)panel * TULLE__PANEL + c;
+                val[n++] = sums[8 * c + r];
+            }
+            at[r] = n;
         }
-    return n;
 }
 
 static tulle_status NAME(write_groups)(
@@ -203,8 +207,7 @@ static tulle_status NAME(write_groups)(
         const int64_t all = at[group.rows];
         for (int64_t panel = 0; panel < space->plan->npanels; panel++) {
             NAME(sum_panel)(space, &group, panel);
-            for (int64_t r = 0; r < group.rows; r++)
-                at[r] += NAME(write_panel)(space, r, panel, colind + at[r], val + at[r]);
+            NAME(write_panel)(space, &group, panel, at, colind, val);
         }
         colind += all;
         val += all;
@@ -217,6 +220,7 @@ out:
 static tulle_status NAME(value_group)(
     tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C, int64_t *rows, int *done)
 {
+    enum { NEAR = 64 }; /* columns, whose sums are in the nearest cache for all rows */
     NAME(group) group;
     int64_t at[8];
     TULLE_CALL(NAME(list_group)(space, begin, end, &group));
@@ -225,13 +229,14 @@ static tulle_status NAME(value_group)(
         const T *sums = space->panels.sums;
         const int32_t first = (int32_t)panel * TULLE__PANEL;
         NAME(sum_panel)(space, &group, panel);
-        for (int64_t r = 0; r < group.rows; r++) {
-            const int64_t last = C->rowptr[begin + r + 1];
-            int64_t e = at[r];
-            for (; e < last && (uint32_t)(C->colind[e] - first) < TULLE__PANEL; e++)
-                ((T *)C->val)[e] = sums[8 * (C->colind[e] - first) + r];
-            at[r] = e;
-        }
+        for (int32_t some = NEAR; some <= TULLE__PANEL; some += NEAR)
+            for (int64_t r = 0; r < group.rows; r++) {
+                const int64_t last = C->rowptr[begin + r + 1];
+                int64_t e = at[r];
+                for (; e < last && (uint32_t)(C->colind[e] - first) < (uint32_t)some; e++)
+                    ((T *)C->val)[e] = sums[8 * (C->colind[e] - first) + r];
+                at[r] = e;
+            }
     }
     *done = 1;
     for (int64_t r = 0; r < group.rows; r++) *done = *done && at[r] == C->rowptr[begin + r + 1];

@@ -114,20 +114,27 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
     return TULLE_OK;
 }
 
-/* The mean length of the runs that the columns of B's tiles come in, by a sample of rows. */
-static double run_length(const tulle__spgemm_task *task)
+/* The mean length of the runs that the columns of B's tiles come in, by a sample of rows, of few where work is little.
+ */
+static double run_length(const tulle__spgemm_plan *plan)
 {
-    int64_t entries = 0, runs = 0;
+    enum { LEAST = 64, PART = 32 }; /* rows; to look at an entry of B takes what a multiplication does */
+    const tulle__spgemm_task *task = plan->task;
+    double entries = 0, runs = 0;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
-        int64_t step = maximum(1, B->m / RUN_SAMPLES);
-        for (int64_t k = 0; k < B->m; k += step) {
-            entries += step * (B->rowptr[k + 1] - B->rowptr[k]);
-            for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
-                if (b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1) runs += step;
+        const int64_t rows = minimum(B->m, RUN_SAMPLES);
+        int64_t seen = 0, starts = 0, s = 0;
+        for (; s < rows && (s < LEAST || seen < plan->flops / PART); s++) {
+            const int64_t k = tulle__spread(s, B->m), end = B->rowptr[k + 1];
+            seen += end - B->rowptr[k];
+            for (int64_t b = B->rowptr[k]; b < end; b++)
+                starts += b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1;
         }
+        entries += (double)seen * (double)B->m / (double)maximum(1, s);
+        runs += (double)starts * (double)B->m / (double)maximum(1, s);
     }
-    return runs ? (double)entries / (double)runs : INFINITY;
+    return runs > 0 ? entries / runs : INFINITY;
 }
 
 struct run_job {
@@ -206,14 +213,14 @@ static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int row
 }
 
 /* Ways to be faster, where tuning do not tell: panels, stretches, runs. Without memory for them there are others. */
-static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
+static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool, bool known)
 {
     const tulle__spgemm_task *task = plan->task;
     const tulle__spgemm_tuning *tuning = &plan->tuning;
     const int automatic = tuning->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
     int64_t entries = 0;
     double part = 0;
-    plan->run = run_length(task);
+    plan->run = run_length(plan);
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         entries += B->rowptr[B->m] - B->rowptr[0];
@@ -228,8 +235,9 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
                fits(plan, pool, TULLE__RUN_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
-    if (!plan->runs && (tuning->panels == 2 ||
-                           (tuning->panels == 0 && plan->dense && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE)))
+    if (!plan->runs && !known &&
+        (tuning->panels == 2 ||
+            (tuning->panels == 0 && plan->dense && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE)))
         (void)tulle__spgemm_make_sets(plan, pool);
 }
 
@@ -265,8 +273,8 @@ static int rows_stay_near(const tulle__spgemm_plan *plan)
     return 2 * misses < products;
 }
 
-tulle_status tulle__spgemm_plan_init(
-    tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool, const tulle__spgemm_task *task)
+tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
+    const tulle__spgemm_task *task, bool known)
 {
     tulle_status status;
     int64_t *flops = NULL, bytes = 0;
@@ -287,7 +295,7 @@ tulle_status tulle__spgemm_plan_init(
     int64_t sums = task->n * (int64_t)tulle_type_size(task->type);
     plan->near = plan->dense && (sums <= TULLE__NEAR_BYTES || rows_stay_near(plan));
     plan->near_values = plan->dense && (plan->near || sums <= 8 * TULLE__NEAR_BYTES);
-    if (!task->select) choose_variants(plan, pool); /* selected rows are made one by one */
+    if (!task->select) choose_variants(plan, pool, known); /* selected rows are made one by one */
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
     tulle__free(flops);
