@@ -173,7 +173,8 @@ static tulle_status measure(
     tulle_status status = TULLE_OK;
     own.trim = stay;
     for (int turn = -1; turn < reps; turn++)
-        for (int w = 0; w < WAYS; w++) {
+        for (int x = 0; x < WAYS; x++) {
+            const int w = turn % 2 > 0 ? WAYS - 1 - x : x; /* what a way leaves in the caches meets another one */
             tulle_product_mechanism *of = &mechanism[w];
             tulle__csr_result C;
             if (of->estimate > BEYOND * mechanism->estimate) continue;
