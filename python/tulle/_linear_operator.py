@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """scipy's LinearOperator over matrices, streams, preconditioners and triangles of this library."""
-import functools
-
 import numpy as np
 
 from ._binsparse import opened
@@ -59,36 +57,6 @@ class _Applied:
         return np.hstack([self._A @ np.ascontiguousarray(X[:, [j]]) for j in range(X.shape[1])])
 
 
-@functools.cache
-def _operator_class():
-    """A LinearOperator whose pickle has what the operator is of, which any version of scipy makes and reads."""
-    from scipy.sparse.linalg import LinearOperator
-
-    class Operator(LinearOperator):
-        def __init__(self, made, shape, dtype):
-            super().__init__(dtype, shape)
-            self.args = ()
-            self._made, self._adjoint_product = made, made.adjoint()
-
-        def _matvec(self, x):
-            return self._made.product(x)
-
-        def _matmat(self, X):
-            return self._made.product(X)
-
-        def _rmatvec(self, x):
-            if self._adjoint_product is None:
-                raise NotImplementedError("rmatvec is not defined")
-            return self._adjoint_product(x)
-
-        _rmatmat = _rmatvec
-
-        def __reduce__(self):
-            return aslinearoperator, (self._made._A,)
-
-    return Operator
-
-
 def aslinearoperator(A):
     """A as scipy's LinearOperator whose products are this library's.
 
@@ -99,14 +67,16 @@ def aslinearoperator(A):
     """
     from scipy.sparse.linalg import aslinearoperator as of_scipy
 
+    from ._operator import Operator
+
     alone("a LinearOperator")
     if hasattr(A, "matvec"):
         return of_scipy(A)
     if isinstance(A, (Preconditioner, Stream, Triangular)):
-        return _operator_class()(_Applied(A), A.shape, A.dtype)
+        return Operator(_Applied(A), A.shape, A.dtype)
     A = opened(A)
     if is_tensor(A):
         without_gradient("A", A)
     dtype = type_of("A", A)
     made = _Matrix(A if hasattr(A, "shape") else on_host("A", A))
-    return _operator_class()(made, tuple(made._A.shape), dtype)
+    return Operator(made, tuple(made._A.shape), dtype)
