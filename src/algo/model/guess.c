@@ -6,6 +6,7 @@
 #include <tulle/machine.h>
 
 #include "base/arg.h"
+#include "base/host/processor.h"
 
 /* Rates of one core, from the widest instruction set down. */
 struct processor {
@@ -27,10 +28,12 @@ static const double blocks[TULLE_RATE_BLOCKS] = {1.7e9, 9e9, 20e9, 35e9, 40e9};
 static struct processor this_processor(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return (struct processor){"x86-64 with AVX-512", 60e9, 15e9, 75e9};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (struct processor){"x86-64 with AVX2", 40e9, 12e9, 60e9};
-    return (struct processor){"x86-64", 8e9, 10e9, 30e9};
+    static const struct processor of[TULLE__ISA_COUNT] = {
+        [TULLE__ISA_PORTABLE] = {"x86-64", 8e9, 10e9, 30e9},
+        [TULLE__ISA_AVX2] = {"x86-64 with AVX2", 40e9, 12e9, 60e9},
+        [TULLE__ISA_AVX512] = {"x86-64 with AVX-512", 60e9, 15e9, 75e9},
+    };
+    return of[tulle__processor_isa()];
 #elif defined(__aarch64__)
     return (struct processor){"64-bit Arm", 24e9, 15e9, 60e9};
 #else

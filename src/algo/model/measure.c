@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/host/kind.h"
 #include "base/host/limits.h"
+#include "base/host/processor.h"
 #include "base/memory.h"
 
 #if defined(__x86_64__)
@@ -130,9 +131,9 @@ static tulle_status multiply_add(void *arg, int thread, int nthreads)
     (void)nthreads;
     double *flops = &a->flops[thread % 64];
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
+    if (tulle__processor_isa() == TULLE__ISA_AVX512)
         a->sink[thread % 64] = fma_avx512(FMA_LOOPS, a->is_double, flops);
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    else if (tulle__processor_isa() == TULLE__ISA_AVX2)
         a->sink[thread % 64] = fma_avx2(FMA_LOOPS, a->is_double, flops);
     else
 #endif

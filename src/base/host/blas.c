@@ -10,6 +10,7 @@
 
 #include "base/host/blas_names.h"
 #include "base/host/limits.h"
+#include "base/host/processor.h"
 
 /* There only if the process has OpenBLAS. */
 extern int openblas_get_num_threads(void) __attribute__((weak));
@@ -90,10 +91,8 @@ const char *tulle__blas_advice(void)
 #if defined(__x86_64__)
     if (!openblas_get_corename || !openblas_read_env || !gotoblas_dynamic_init || !gotoblas_dynamic_quit) return NULL;
     if (strcmp(openblas_get_corename(), oldest) != 0) return NULL;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        return "SkylakeX";
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : NULL;
+    static const char *const advice[TULLE__ISA_COUNT] = {[TULLE__ISA_AVX2] = "Haswell", [TULLE__ISA_AVX512] = "SkylakeX"};
+    return advice[tulle__processor_isa()];
 #else
     return NULL;
 #endif

@@ -111,25 +111,9 @@ const char *tulle__isa_name(tulle__isa isa)
     return names[isa];
 }
 
-/* True if this processor has what the set's files are compiled for (src/CMakeLists.txt). */
-static int has(tulle__isa isa)
-{
-#if TULLE__HAVE_X86
-    if (isa >= TULLE__ISA_AVX2 &&
-        !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")))
-        return 0;
-    if (isa == TULLE__ISA_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#endif
-    (void)isa;
-    return 1;
-}
-
 const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa)
 {
-    return has(isa) ? tables[isa] : NULL;
+    return isa <= tulle__processor_isa() ? tables[isa] : NULL;
 }
 
 static tulle__isa best(void)

@@ -7,7 +7,7 @@
 #ifndef TULLE_DEVICE_KERNELS_ISA_H
 #define TULLE_DEVICE_KERNELS_ISA_H
 
-typedef enum tulle__isa { TULLE__ISA_PORTABLE, TULLE__ISA_AVX2, TULLE__ISA_AVX512, TULLE__ISA_COUNT } tulle__isa;
+#include "base/host/processor.h"
 
 /* 0 in a build without the sets of x86-64: by the compiler's target, or by the option TULLE_X86 of CMake. */
 #ifndef TULLE__HAVE_X86
