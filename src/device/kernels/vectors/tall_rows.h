@@ -73,6 +73,114 @@ INLINE const double *NAME(columns)(
     return c < whole ? (const double *)(const void *)(X + c) : workspace + c;
 }
 
+/* ---- few columns of X: lines of Y as they lie, and no copies ---- */
+
+enum { NAME(FEW) = 4, NAME(GROUPS) = 4 /* of SUMS columns of Y that are read at a time */ };
+
+/* G[c][0 .. n - 1] += the sums of a chunk, m columns c of X; n columns of Y, in groups of SUMS. */
+INLINE void NAME(few_tile)(
+    const T *x, int64_t ldx, const int m, const T *y, int64_t ldy, const int groups, int64_t n, int64_t rows, double *G)
+{
+    SUM s[NAME(FEW)][NAME(GROUPS) * PARTS] = {{{0}}};
+    const int whole = (groups - 1) * PARTS, parts = groups * PARTS;
+    for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy) {
+#pragma GCC unroll 8
+        for (int q = 0; q < parts; q++) {
+            const T *part = y + q * DOUBLES;
+            const SUM line = q < whole ? LOAD_DOUBLES(DOUBLES, T, part) : NAME(some)(part, n - q * DOUBLES);
+#pragma GCC unroll 4
+            for (int c = 0; c < m; c++) s[c][q] += line * (double)x[c];
+        }
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < m; c++)
+#pragma GCC unroll 8
+        for (int q = 0; q < parts; q++) VECTOR_AT(double, DOUBLES, G + c * TULLE__TALL_MOST + q * DOUBLES) += s[c][q];
+}
+
+/* A chunk. */
+INLINE void NAME(few_rows)(
+    const T *x, int64_t ldx, const int m, const T *y, int64_t ldy, int64_t n, int64_t rows, double *G)
+{
+    const int most = TULLE__REGISTER == 64 ? NAME(GROUPS) : NAME(GROUPS) / m; /* as sums have registers */
+    for (int64_t j = 0; j < n; j += most * NAME(SUMS)) {
+        const int64_t groups = (n - j + NAME(SUMS) - 1) / NAME(SUMS);
+        if (groups >= 4 && most >= 4)
+            NAME(few_tile)(x, ldx, m, y + j, ldy, 4, n - j, rows, G + j);
+        else if (groups >= 3 && most >= 3)
+            NAME(few_tile)(x, ldx, m, y + j, ldy, 3, n - j, rows, G + j);
+        else if (groups >= 2 && most >= 2)
+            NAME(few_tile)(x, ldx, m, y + j, ldy, 2, n - j, rows, G + j);
+        else
+            NAME(few_tile)(x, ldx, m, y + j, ldy, 1, n - j, rows, G + j);
+    }
+}
+
+/* G[0][0 .. n - 1] += the sums of two whole chunks, side by side: one sum alone waits for each addition. */
+static void NAME(few_pair)(const T *x, int64_t ldx, const T *y, int64_t ldy, int64_t n, double *G)
+{
+    SUM s0[PARTS] = {{0}}, s1[PARTS] = {{0}};
+    const T *x1 = x + TULLE__TALL_CHUNK * ldx, *y1 = y + TULLE__TALL_CHUNK * ldy;
+    for (int64_t r = 0; r < TULLE__TALL_CHUNK; r++, x += ldx, x1 += ldx, y += ldy, y1 += ldy) {
+        EACH_PART
+        {
+            s0[q] += NAME(some)(y + q * DOUBLES, n - q * DOUBLES) * (double)*x;
+            s1[q] += NAME(some)(y1 + q * DOUBLES, n - q * DOUBLES) * (double)*x1;
+        }
+    }
+    EACH_PART VECTOR_AT(double, DOUBLES, G + q * DOUBLES) += s0[q];
+    EACH_PART VECTOR_AT(double, DOUBLES, G + q * DOUBLES) += s1[q];
+}
+
+static void NAME(tsmttsm_few)(const tulle__tsmttsm_task *task, double *G)
+{
+    const int64_t ldx = task->ldx, ldy = task->ldy, n = task->n;
+    for (int64_t at = 0, rows; at < task->rows; at += rows) {
+        const T *X = (const T *)task->X + at * ldx, *Y = (const T *)task->Y + at * ldy;
+        const int64_t left = task->rows - at;
+        rows = left < TULLE__TALL_CHUNK ? left : TULLE__TALL_CHUNK;
+        switch (task->m) {
+        case 1:
+            if (n <= NAME(SUMS) && left >= 2 * TULLE__TALL_CHUNK) {
+                NAME(few_pair)(X, ldx, Y, ldy, n, G);
+                rows = 2 * TULLE__TALL_CHUNK;
+            } else {
+                NAME(few_rows)(X, ldx, 1, Y, ldy, n, rows, G);
+            }
+            break;
+        case 2:
+            NAME(few_rows)(X, ldx, 2, Y, ldy, n, rows, G);
+            break;
+        case 3:
+            NAME(few_rows)(X, ldx, 3, Y, ldy, n, rows, G);
+            break;
+        default:
+            NAME(few_rows)(X, ldx, 4, Y, ldy, n, rows, G);
+        }
+    }
+}
+
+/* ---- any number of columns ---- */
+
+static void NAME(tsmttsm_many)(const tulle__tsmttsm_task *task, double *G)
+{
+    double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST];
+    const int same = task->X == task->Y && task->ldx == task->ldy && task->m == task->n;
+    for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
+        const int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
+        const T *X = (const T *)task->X + at * task->ldx, *Y = (const T *)task->Y + at * task->ldy;
+        const int64_t left = NAME(pack_others)(X, task->ldx, rows, task->m, x),
+                      right = same ? left : NAME(pack_others)(Y, task->ldy, rows, task->n, y);
+        for (int64_t i = 0; i < task->m; i += 4)
+            for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS)) {
+                int64_t ldx, ldy;
+                const double *xi = NAME(columns)(X, task->ldx, left, x, i, &ldx),
+                             *yj = NAME(columns)(Y, task->ldy, right, same ? x : y, j, &ldy);
+                NAME(tsmttsm_tile)(xi, ldx, yj, ldy, rows, G + i * TULLE__TALL_MOST + j);
+            }
+    }
+}
+
 /*
  * The task with X and Y in each other's place: few columns of Y, as lines, would leave lanes empty. A sum has the same
  * terms in the same order.
@@ -88,27 +196,13 @@ static tulle__tsmttsm_task NAME(turned)(const tulle__tsmttsm_task *task)
 
 static void NAME(tsmttsm)(const tulle__tsmttsm_task *given)
 {
-    double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST],
-        G[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    const bool turns = !given->symmetric && given->n <= 4 && given->m > 4;
+    double G[TULLE__TALL_MOST * TULLE__TALL_MOST];
+    const bool turns = given->n <= NAME(FEW) && given->m > NAME(FEW);
     const tulle__tsmttsm_task task = turns ? NAME(turned)(given) : *given;
-    const int same = task.X == task.Y && task.ldx == task.ldy && task.m == task.n;
     const int64_t whole = (task.n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
     for (int64_t i = 0; i < (task.m + 3) / 4 * 4; i++)
         for (int64_t j = 0; j < whole; j++) G[i * TULLE__TALL_MOST + j] = 0;
-    for (int64_t at = 0; at < task.rows; at += TULLE__TALL_CHUNK) {
-        const int64_t rows = task.rows - at < TULLE__TALL_CHUNK ? task.rows - at : TULLE__TALL_CHUNK;
-        const T *X = (const T *)task.X + at * task.ldx, *Y = (const T *)task.Y + at * task.ldy;
-        const int64_t left = NAME(pack_others)(X, task.ldx, rows, task.m, x),
-                      right = same ? left : NAME(pack_others)(Y, task.ldy, rows, task.n, y);
-        for (int64_t i = 0; i < task.m; i += 4)
-            for (int64_t j = task.symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task.n; j += NAME(SUMS)) {
-                int64_t ldx, ldy;
-                const double *xi = NAME(columns)(X, task.ldx, left, x, i, &ldx),
-                             *yj = NAME(columns)(Y, task.ldy, right, same ? x : y, j, &ldy);
-                NAME(tsmttsm_tile)(xi, ldx, yj, ldy, rows, G + i * TULLE__TALL_MOST + j);
-            }
-    }
+    task.m <= NAME(FEW) ? NAME(tsmttsm_few)(&task, G) : NAME(tsmttsm_many)(&task, G);
     for (int64_t i = 0; i < given->m; i++)
         for (int64_t j = 0; j < given->n; j++)
             given->G[i * given->n + j] =
@@ -208,6 +302,7 @@ static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
     int64_t r = 0;
     const bool narrow = task->n <= NAME(COLUMNS);
+    if (task->n == 1) r = NAME(tsmm_column)(task);
     for (; task->n <= 4 && r + NAME(FOURS) <= task->rows; r += NAME(FOURS)) NAME(tsmm_fours)(task, r);
     for (; narrow && r + 4 <= task->rows; r += 4) NAME(tsmm_narrow)(task, r, 4);
     for (; narrow && r < task->rows; r++) NAME(tsmm_narrow)(task, r, 1);

@@ -15,6 +15,13 @@
 #include "device/kernels/vectors/vectors_rows.h"
 
 #define T float
+#define LANES 4
+#include "device/kernels/vectors/tall_column.h"
+#define T double
+#define LANES 4
+#include "device/kernels/vectors/tall_column.h"
+
+#define T float
 #define LANES MOST(float)
 #include "device/kernels/vectors/tall_rows.h"
 #define T double
