@@ -56,9 +56,13 @@ typedef struct tulle_spectrum_options {
      * A's type and ||A|| the largest magnitude of a value found; 0: 1e-8, f32: 1e-4
      */
     double tolerance;
-    int block;          /* directions of a pass, up to 64; 0: 4, or as the operator's limit and n allow */
+    /*
+     * Directions of a pass, up to 64; 0: 4, or as the operator's limit and n allow, but 1 on one PE, without such a
+     * limit, for fewer than 20 pairs with chebyshev: single directions take more passes, and fewer products
+     */
+    int block;
     int basis;          /* directions kept; at least count + 2 block, or n; 0: chosen by count and block */
-    int64_t max_passes; /* 0: 1000 */
+    int64_t max_passes; /* 0: 1000; with chebyshev 10000, or 40000 / block */
     /*
      * 0: until all pairs have converged. Else a randomised method: so many passes from random directions, passes x
      * block >= count, and the best pairs of what they span (block Krylov: Musco and Musco, NIPS 2015), whatever their
@@ -78,7 +82,7 @@ typedef struct tulle_spectrum_options {
      * that converge slowly, so that the basis takes 1 / degree as many directions as there are products (Zhou, Saad,
      * Tiago, Chelikowsky, J. Comput. Phys. 219, 2006). Bounds are found by some Lanczos steps; the method is the
      * ordinary one where there are none, where these steps bring fewer than 20 pairs near to convergence, and in the
-     * last tenth of max_passes if pairs have not converged by then. max_passes 0: 10000.
+     * last tenth of max_passes if pairs have not converged by then.
      * TULLE_ERR_ARG for a degree without chebyshev
      */
     bool chebyshev;

@@ -68,9 +68,10 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     an operator with matvec. sigma: the values nearest to it (which is "LM"), by direct factors of A - sigma I. M: a
     sparse, symmetric positive definite matrix, for A v = w M v with v^T M v = 1; it is factorised. A and M are sparse
     where there is one of these. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
-    vectors of the basis. block: of a product with A, 4 unless given. method: "lanczos"; "chebyshev", for many pairs and
-    for few that converge slowly, but not "BE": by a polynomial of A, with several products for a vector of the basis;
-    "auto": the faster one of these for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000;
+    vectors of the basis. block: vectors that A is multiplied with at a time; unless given 4, or 1 for fewer than 20
+    pairs of a sparse A with few entries a row. method: "lanczos"; "chebyshev", for many pairs and for few that converge
+    slowly, but not "BE": by a polynomial of A, with several products for a vector of the basis; "auto": the faster one
+    of these for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000, or 40000 / block;
     NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
     residuals and orthogonality.
     """

@@ -45,6 +45,7 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
+    bool follows;         /* jobs follow one another */
     int closed;           /* the core that workers may not run on, or -1; the caller's */
     const uint64_t *stop; /* NULL, or not 0: no more items are taken */
     atomic_int stopped;   /* by the job at hand, before its last item */
@@ -239,6 +240,18 @@ void tulle__pool_free(tulle__pool *pool)
 int tulle__pool_size(const tulle__pool *pool)
 {
     return pool ? pool->nthreads : 1;
+}
+
+void tulle__pool_follow(tulle__pool *pool, bool follows)
+{
+    if (pool) pool->follows = follows;
+}
+
+tulle__pool *tulle__pool_for(tulle__pool *pool, double multiplications)
+{
+    enum { ASLEEP = 1 << 17, AWAKE = 1 << 15 };
+    if (!pool) return NULL;
+    return multiplications < (pool->follows && !is_crowded(pool) ? AWAKE : ASLEEP) ? NULL : pool;
 }
 
 void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop)

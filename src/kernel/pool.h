@@ -29,6 +29,15 @@ int tulle__pool_size(const tulle__pool *pool); /* 1 for NULL */
 /* Tells a pool that has no job how many other threads work on the cores that its maker may run on; 0 at first. */
 void tulle__pool_beside(tulle__pool *pool, int64_t others);
 
+/*
+ * Says of a pool that has no job whether its jobs follow one another, as those of a method that iterates do: its
+ * threads are awake then, and are worth a smaller job.
+ */
+void tulle__pool_follow(tulle__pool *pool, bool follows);
+
+/* pool, or NULL where one thread has done so many multiplications before the others are awake. */
+tulle__pool *tulle__pool_for(tulle__pool *pool, double multiplications);
+
 /* Bodies that take their items by tulle__pool_take get no more of them while *stop is not 0; any thread may write it.
  */
 void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop);

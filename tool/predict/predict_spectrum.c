@@ -151,7 +151,7 @@ static tulle_status choose_eig(struct forecast *f, const struct options *o, cons
     tulle_spectrum_options *s = &f->spectrum;
     const int lobpcg = f->word == PREDICT_LOBPCG, judged = options_flag(o, "memory");
     tulle_status status = eig_options(o, lobpcg, s);
-    if (status == TULLE_OK) status = eig_choose(o, f->operand, shape, 0, lobpcg, s, &f->sizes);
+    if (status == TULLE_OK) status = eig_choose(o, f->operand, shape, f->pes, 0, lobpcg, s, &f->sizes);
     if (!s->chebyshev) s->degree = 0; /* so many pairs are found without a filter */
     if (status == TULLE_OK && judged) status = eig_needs(o, shape, f->type, s, 0, NULL);
     f->iterated = f->n;

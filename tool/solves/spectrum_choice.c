@@ -19,13 +19,12 @@ static tulle_status read_tolerance(const struct options *o, double *tolerance)
 
 tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_options *s)
 {
-    enum { BLOCK = 4 };
     tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", lobpcg ? "SA" : "LM"), &s->end);
     if (status == TULLE_OK) status = check_readers(o, "eig", "method", "auto");
     if (status == TULLE_OK) status = read_tolerance(o, &s->tolerance);
     s->size = sizeof *s;
     s->count = (int)options_int(o, "count", COUNT);
-    s->block = (int)options_int(o, "block", lobpcg ? 0 : BLOCK);
+    s->block = (int)options_int(o, "block", 0);
     s->basis = (int)options_int(o, "basis", 0);
     s->degree = (int)options_int(o, "degree", 0);
     s->seed = (uint64_t)options_int(o, "seed", 1);
@@ -47,9 +46,10 @@ static void choose_filter(
     s->chebyshev = strcmp(method, "chebyshev") == 0 || (chosen && tulle_spectrum_filter_pays(s, shape->m, stored));
 }
 
-tulle_status eig_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape, int apart,
-    int lobpcg, tulle_spectrum_options *s, tulle_spectrum_sizes *sizes)
+tulle_status eig_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape, int pes,
+    int apart, int lobpcg, tulle_spectrum_options *s, tulle_spectrum_sizes *sizes)
 {
+    enum { BLOCK = 4 }; /* with a filter, too, where a pass takes long: that of a stream, and the wait for other PEs */
     if (shape->m != shape->n)
         return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ": eigenpairs are those of a square matrix",
             operand, shape->m, shape->n);
@@ -57,10 +57,12 @@ tulle_status eig_choose(const struct options *o, const char *operand, const tull
     if (s->count > shape->m)
         return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", s->count, shape->m,
             plural(shape->m, "row", "rows"), operand);
+    if (!s->block && !lobpcg && (apart || pes > 1)) s->block = BLOCK;
     if (s->block > shape->m) s->block = (int)shape->m;
     if (lobpcg) return tulle_lobpcg_choose(s, shape->m, sizes);
     choose_filter(o, shape, apart, s);
     const tulle_status status = tulle_spectrum_choose(s, shape->m, sizes);
+    if (status == TULLE_OK) s->block = sizes->block;
     if (status == TULLE_OK && s->chebyshev) s->chebyshev = tulle_spectrum_filter_passes(s, shape->m, 1) > 0;
     return status;
 }

@@ -17,11 +17,11 @@
 tulle_status eig_options(const struct options *o, int lobpcg, tulle_spectrum_options *s);
 
 /*
- * Judges the options for a matrix of that shape, and chooses: a filter where --method asks for it, or `auto` takes it,
- * as it is faster by the header of the matrix. apart: the matrix is factorised, or stays in its file.
+ * Judges the options for a matrix of that shape on so many PEs, and chooses: a filter where --method asks for it, or
+ * `auto` takes it, as it is faster by the header of the matrix. apart: the matrix is factorised, or stays in its file.
  */
-tulle_status eig_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape, int apart,
-    int lobpcg, tulle_spectrum_options *s, tulle_spectrum_sizes *sizes);
+tulle_status eig_choose(const struct options *o, const char *operand, const tulle_operand_shape *shape, int pes,
+    int apart, int lobpcg, tulle_spectrum_options *s, tulle_spectrum_sizes *sizes);
 
 /* Bytes of a PE beside the matrix: the plan, and vectors of the last pass. 0: options that do not go together. */
 double eig_memory(const tulle_spectrum_options *s, tulle_gidx n, tulle_type type, int pes);

@@ -289,8 +289,10 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
 {
     tulle_operand_shape second;
     tulle_spectrum_sizes sizes;
-    tulle_status status = eig_choose(
-        p->options, p->options->operand[0], shape, p->streamed || factorised(p), p->lobpcg, &p->spectrum, &sizes);
+    struct needs team;
+    needs_begin(&team, p->options, p->reading.type);
+    tulle_status status = eig_choose(p->options, p->options->operand[0], shape, team.pes, p->streamed || factorised(p),
+        p->lobpcg, &p->spectrum, &sizes);
     if (!p->spectrum.chebyshev) p->spectrum.degree = 0; /* so many pairs are found without a filter */
     if (status != TULLE_OK || p->options->noperands < 2) return status;
     status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
@@ -358,7 +360,8 @@ static const struct option options[] = {{.name = "count",
         .fallback = "auto",
         .text = "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; chebyshev: that of a "
                 "polynomial of the matrix, for many pairs, and for few that converge slowly, but not BE; auto: the "
-                "faster one of these, in memory; lobpcg: with a preconditioner and without factors, for SA, its default, or LA"},
+                "faster one of these, in memory; lobpcg: with a preconditioner and without factors, for SA, its "
+                "default, or LA"},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",
@@ -382,7 +385,7 @@ static const struct option options[] = {{.name = "count",
     {.name = "max-passes",
         .kind = KIND_INT,
         .argument = "N",
-        .fallback = "1000; chebyshev: 10000",
+        .fallback = "1000; chebyshev: 10000, or 40000 / B",
         .low = 1,
         .high = INT32_MAX,
         .text = "products of the matrix with a block of directions; lobpcg: steps"},
@@ -390,7 +393,8 @@ static const struct option options[] = {{.name = "count",
         .group = GROUP_TUNING,
         .kind = KIND_INT,
         .argument = "B",
-        .fallback = "4; lobpcg: K + max(2, K / 4)",
+        .fallback =
+            "4; 1 in memory with -p 1 for fewer than 20 pairs where chebyshev may pay; lobpcg: K + max(2, K / 4)",
         .low = 1,
         .high = 64,
         .text = "directions of a pass; lobpcg: at least K, copies of a value beyond them are not found"},

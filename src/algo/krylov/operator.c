@@ -38,6 +38,7 @@ struct bound {
     tulle__owned owned;
     tulle_comm *comm;
     tulle_product *plan;
+    tulle__pool *pool; /* of the PE */
 };
 
 static void drop_bound(tulle__owned *object)
@@ -50,13 +51,17 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
     struct product *product = context;
     struct bound *bound = NULL;
     tulle_comm *comm = x->comm;
-    tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *bound, "an operator", &bound));
+    tulle__context *inside = NULL;
+    tulle_status status = tulle__context_get(comm, &inside);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *bound, "an operator", &bound);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_product_new(product->A, x, y, &product->options.options, &bound->plan);
     if (status != TULLE_OK) {
         tulle__free(bound);
         return status;
     }
     bound->comm = comm;
+    bound->pool = inside->pool;
     tulle__pe_own(comm->pe, &bound->owned, drop_bound);
     *out = bound;
     return TULLE_OK;
@@ -67,7 +72,10 @@ static tulle_status apply_product(void *arg)
 {
     struct bound *bound = arg;
     TULLE_CALL(tulle_comm_agree(bound->comm, TULLE_OK));
-    return tulle_product_execute(bound->plan, 1, 0, NULL);
+    tulle__pool_follow(bound->pool, true); /* who binds an operator applies it many times */
+    const tulle_status status = tulle_product_execute(bound->plan, 1, 0, NULL);
+    tulle__pool_follow(bound->pool, false);
+    return status;
 }
 
 static void unbind_product(void *arg)

@@ -18,7 +18,8 @@
 
 struct tulle_spectrum;
 
-enum { TULLE__CHEBYSHEV_TRIES = 3 };
+/* MANY: pairs from which on the density of states tells the near bound. Fewer are found by single directions. */
+enum { TULLE__CHEBYSHEV_TRIES = 3, TULLE__CHEBYSHEV_MANY = 20 };
 
 typedef struct tulle__chebyshev {
     bool on;                                  /* passes are those of p(A), and values p's */

@@ -6,16 +6,16 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* Steps that tell the bounds; restarts before a look at the near one, and without a pair that converges; the degrees;
- * pairs from which on weights tell the near bound. */
-enum { STEPS = 40, RESTARTS = 4, STALLED = 60, LOWEST = 3, HIGHEST = 60, MANY = 20 };
+/* Steps of single directions that tell the bounds; restarts before a look at the near one, and without a pair that
+ * converges; the degrees. */
+enum { STEPS = 80, RESTARTS = 4, STALLED = 60, LOWEST = 3, HIGHEST = 60, MANY = TULLE__CHEBYSHEV_MANY };
 
 /* Values that the near bound leaves for each wanted one, and some; what p should be at a half of the wanted ones, few
  * or many, and at most at the end of the spectrum, where its rounding is beside the others. */
 static const double part = 1.15, some = 4, rise_of_few = 8, rise = 4, most = 1e4, most_f32 = 30;
 
 /* The residual, beside the spread of the values, above which Steps have left few pairs far from converged. */
-static const double far_off = 1e-3;
+static const double far_off = 5e-3;
 
 tulle_status tulle__chebyshev_init(tulle_spectrum *s)
 {
@@ -207,6 +207,12 @@ static void choose(tulle_spectrum *s, double near)
     if (f->degree < 2) f->degree = 0;
 }
 
+/* A block of b directions converges in fewer steps, but in more than b times fewer. */
+static int steps_of(int block)
+{
+    return (int)(STEPS / sqrt(block));
+}
+
 /* True where bounds are worth some steps: counts that are a small part of n, and room for these. */
 static bool bounds_wanted(const tulle_spectrum_options *o, tulle_gidx n)
 {
@@ -266,15 +272,15 @@ static tulle_status filter(tulle_spectrum *s, bool *done)
  */
 static tulle_status find_bounds(tulle_spectrum *s, int *next)
 {
-    const int capacity = s->most / s->options.block - 1;
+    const int capacity = s->most / s->options.block - 1, steps = steps_of(s->options.block);
     int width = 0;
-    TULLE_CALL(tulle__spectrum_sample(s, capacity < STEPS ? capacity : STEPS, &width, next));
+    TULLE_CALL(tulle__spectrum_sample(s, capacity < steps ? capacity : steps, &width, next));
     choose_end(s);
     keep_far(s, *next);
     keep_near(s, width);
     bool wanted = s->converged < s->options.count;
     if (s->options.count < MANY) {
-        TULLE_CALL(tulle__spectrum_settle(s, STEPS, next));
+        TULLE_CALL(tulle__spectrum_settle(s, steps, next));
         keep_near_of_few(s);
         wanted = s->options.degree || far_from_converged(s, *next);
     }
@@ -344,11 +350,11 @@ int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tull
     static const double of_many = 1.8, of_few = 2.4;
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(degree)) return 0;
-    tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
+    tulle__spectrum_defaults(&own, n, TULLE_F64, 0, 1);
     if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || !bounds_wanted(&own, n)) return 0;
     const bool many = own.count >= MANY;
-    const int capacity = own.basis / own.block - 1, last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
-    const double bounds = many && capacity < STEPS ? capacity : STEPS, blocks = many ? of_many : of_few,
+    const int capacity = own.basis / own.block - 1, steps = steps_of(own.block), last = own.count < TULLE__TALL_MOST ? own.count : TULLE__TALL_MOST;
+    const double bounds = many && capacity < steps ? capacity : steps, blocks = many ? of_many : of_few,
                  values = (own.count + own.block - 1) / own.block,
                  ends = own.count > own.block ? (own.count + last - 1) / last : 1;
     return (int64_t)(bounds + values + ends + ceil(degree * blocks * own.basis / own.block));
@@ -356,11 +362,12 @@ int64_t tulle_spectrum_filter_passes(const tulle_spectrum_options *options, tull
 
 bool tulle_spectrum_filter_pays(const tulle_spectrum_options *options, tulle_gidx n, double entries)
 {
-    /* entries a row, for each pair, as if there were so many: the basis is no smaller; passes that it may need */
-    enum { ENTRIES = 3, FEWEST = 8, PASSES = 1000 };
+    /* entries a row, for each of many or few pairs, as if there were so many: the basis is no smaller; passes that it
+     * may need */
+    enum { OF_MANY = 3, OF_FEW = 2, FEWEST = 8, PASSES = 1000 };
     tulle_spectrum_options own;
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n)) return false;
-    const double pairs = own.count > FEWEST ? own.count : FEWEST;
+    const double pairs = own.count > FEWEST ? own.count : FEWEST, entries_of_each = own.count < MANY ? OF_FEW : OF_MANY;
     if (own.end == TULLE_SPECTRUM_BOTH || (own.max_passes && own.max_passes < PASSES)) return false;
-    return !own.nearest && !own.passes && 4 * (tulle_gidx)own.count <= n && entries <= ENTRIES * pairs * (double)n;
+    return !own.nearest && !own.passes && 4 * (tulle_gidx)own.count <= n && entries <= entries_of_each * pairs * (double)n;
 }

@@ -17,15 +17,18 @@ enum { BLOCK = 4, COUNT = 6, PASSES = 1000, FILTERED = 10000 };
 
 /* ---- plans ---- */
 
-void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_type type, tulle_gidx cols)
+void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_type type, tulle_gidx cols, int pes)
 {
     if (!o->count) o->count = n < COUNT ? (int)n : COUNT;
     if (o->tolerance == 0) o->tolerance = type == TULLE_F32 ? 1e-4 : 1e-8;
-    if (!o->max_passes) o->max_passes = o->chebyshev ? FILTERED : PASSES;
     if (!o->block) {
-        o->block = cols && cols < BLOCK ? (int)cols : BLOCK;
+        const bool alone = o->chebyshev && o->count < TULLE__CHEBYSHEV_MANY && !cols && pes == 1;
+        const int usual = alone ? 1 : BLOCK;
+        o->block = cols && cols < usual ? (int)cols : usual;
         if (o->block > n) o->block = n ? (int)n : 1;
     }
+    if (!o->max_passes)
+        o->max_passes = !o->chebyshev ? PASSES : o->block < BLOCK ? FILTERED * BLOCK / o->block : FILTERED;
     if (o->passes) o->max_passes = o->passes;
     if (!o->basis) {
         const int64_t count = o->count, block = o->block, least = count + 2 * block, fixed = o->passes * block,
@@ -115,7 +118,7 @@ size_t tulle_spectrum_memory(
     if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(rows) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(pes))
         return 0;
-    tulle__spectrum_defaults(&own, n, type, 0);
+    tulle__spectrum_defaults(&own, n, type, 0, pes);
     if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || own.basis < 1) return 0;
     const size_t capacity = (size_t)(own.basis + own.block), line = (size_t)rows * tulle_type_size(type);
     /* in and out; X and its product at the end, without the basis; T, its copy and its vectors */
@@ -163,7 +166,7 @@ tulle_status tulle_spectrum_choose(const tulle_spectrum_options *options, tulle_
     if (TULLE__NULL(sizes) || TULLE__NEGATIVE(n) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
         return TULLE_ERR_ARG;
     TULLE_CALL(tulle__spectrum_unread(&own));
-    tulle__spectrum_defaults(&own, n, TULLE_F64, 0);
+    tulle__spectrum_defaults(&own, n, TULLE_F64, 0, 1);
     TULLE_CALL(tulle__spectrum_check(&own, n, 0));
     *sizes = (tulle_spectrum_sizes){own.count, own.block, own.basis};
     return TULLE_OK;
@@ -184,7 +187,7 @@ static tulle_status plan_of(
 {
     tulle_spectrum *s = NULL;
     tulle_spectrum_options own = *options;
-    tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
+    tulle__spectrum_defaults(&own, A->n, A->type, A->cols, A->comm->size);
     if (pencil) own.end = pencil->end;
     tulle_status status = tulle__spectrum_unread(options);
     if (status == TULLE_OK) status = check(A, &own);

@@ -52,8 +52,8 @@ struct tulle_spectrum {
     int64_t passes, columns, restarts, probes, begun, product_ns;
 };
 
-/* The defaults of options, for n rows and an operator of at most `cols` columns. */
-void tulle__spectrum_defaults(tulle_spectrum_options *options, tulle_gidx n, tulle_type type, tulle_gidx cols);
+/* The defaults of options, for n rows, an operator of at most `cols` columns, 0: any, and so many PEs. */
+void tulle__spectrum_defaults(tulle_spectrum_options *options, tulle_gidx n, tulle_type type, tulle_gidx cols, int pes);
 
 /* Refuses options, with defaults, for n rows and an operator of at most `cols` columns, 0: any. */
 tulle_status tulle__spectrum_check(const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx cols);

@@ -81,7 +81,7 @@ size_t tulle_svd_memory(const tulle_svd_options *options, tulle_gidx m, tulle_gi
     tulle_spectrum_options o = spectrum_options(&own);
     const size_t spectrum = tulle_spectrum_memory(&o, n, n / pes + 1, type, pes), size = tulle_type_size(type);
     if (!spectrum) return 0;
-    tulle__spectrum_defaults(&o, n, type, 0);
+    tulle__spectrum_defaults(&o, n, type, 0, 1);
     const size_t width = (size_t)last_width(&o), block = (size_t)(n + 1) * width,
                  padded = ((size_t)own.count + width - 1) / width * width;
     return spectrum + block * (sizeof(double) + (SLICES + 3) * size) + 3 * (size_t)n * sizeof(double) +
@@ -150,7 +150,7 @@ static tulle_status prepare(tulle_svd *s)
 {
     TULLE_CALL(look_at_columns(s));
     tulle_spectrum_options o = spectrum_options(&s->options), chosen = o;
-    tulle__spectrum_defaults(&chosen, s->rows.n, s->rows.type, 0);
+    tulle__spectrum_defaults(&chosen, s->rows.n, s->rows.type, 0, 1);
     s->width = last_width(&chosen);
     TULLE_CALL(tulle__gram_init(&s->rows, s->options.centre ? s->mean : NULL, s->factor, s->width, &s->gram));
     s->op = tulle__gram_operator(&s->gram);

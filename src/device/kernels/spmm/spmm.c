@@ -21,8 +21,6 @@
 #include "device/kernels/spmm/identical_rows.h"
 #include "device/kernels/spmm/unchecked_rows.h"
 
-/* Multiplications, and as many for each row, below which one thread is done before another is awake. */
-enum { SMALL_WORK = 1 << 17 };
 /* Groups of four entries of a row that count against masks. */
 enum { MASKED_FOURS = 16 };
 /* Work, below which a processor remembers where rows end from one product to the next. */
@@ -485,8 +483,7 @@ static tulle_status run(tulle__isa isa, tulle__pool *pool, struct job *job)
     job->size = tulle_type_size(task->type);
     const int64_t entries = work_before(job, task->m) - ROW_WORK * task->m;
     job->work = (double)(entries + ROW_WORK * task->m);
-    if (job->work * (double)task->n < SMALL_WORK) pool = NULL;
-    job->pool = pool;
+    job->pool = pool = tulle__pool_for(pool, job->work * (double)task->n);
     const int64_t panel = job_init(job, pool);
     job->kernel = (job->column ? spmv_of : spmm_of)[isa][task->type];
     for (int p = 0; p < task->npairs; p++) job->inner += task->pair[p].A.n;

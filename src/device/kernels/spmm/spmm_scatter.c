@@ -19,7 +19,7 @@
 #include "device/kernels/spmm/unchecked_rows.h"
 #include "device/values.h"
 
-enum { LINE = 64, PANEL_LINES = 8, SMALL_WORK = 1 << 17 };
+enum { LINE = 64, PANEL_LINES = 8 };
 static const double fetched_bytes = 1e6; /* of a panel of C, from which on lines are fetched ahead */
 
 struct kernels {
@@ -188,7 +188,7 @@ tulle_status tulle__spmm_cpu_scatter(
         .kernel = &kernels_of[isa], .check = &check_of[isa], .task = task, .A = A, .size = tulle_type_size(task->type)};
     *valid = A->n <= INT32_MAX && tulle__unchecked_ends(A);
     if (!*valid || task->m == 0 || task->n == 0) return TULLE_OK;
-    job.pool = (double)(A->nnz + A->m) * (double)task->n < SMALL_WORK ? NULL : pool;
+    job.pool = tulle__pool_for(pool, (double)(A->nnz + A->m) * (double)task->n);
     job.packs = task->n > 1 && task->pair->b_col != 1;
     job.beside = task->n > 1 && task->c_col != 1;
     cut(&job);
