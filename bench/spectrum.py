@@ -8,10 +8,12 @@ JSON each.
 
 MATRIX: a file or a generator of tulle; the ones below unless given; --set: files of TULLE_MATRICES, 20 for eigenpairs
 and for singular values. All run in this process, on the same arrays, with the threads that OMP_NUM_THREADS says; a
-round has each library once, the one after the other, and the median of REPS rounds counts. SLEPc's krylovschur runs in
-processes of its own (bench_eig_slepc of RIVALS), on one rank and on as many as there are threads, with SLEPc's basis
-and with one of four times as many vectors as pairs; its time is without reading the matrix and without the start of
-processes. A library whose first call takes over LONGEST seconds is not called again. --store: a table of bench/results.
+round has each library once, the one after the other, and the median of REPS rounds counts. A pause comes before each
+call: OpenBLAS's threads, NumPy's and SciPy's own, spin for 0.1 s after a call, and would take the next library's
+cores. SLEPc's krylovschur runs in processes of its own (bench_eig_slepc of RIVALS), on one rank and on as many as
+there are threads, with SLEPc's basis and with one of four times as many vectors as pairs; its time is without reading
+the matrix and without the start of processes. A library whose first call takes over LONGEST seconds is not called
+again. --store: a table of bench/results.
 Residuals are those of one function here: ||A v - w v|| / ||A|| of pairs, ||A^T u - s v|| / ||A|| of values,
 ||A^T (b - A x)|| / (||A|| ||b - A x||) of least squares, ||A|| the largest value found; of pairs nearest to 0 at least
 1e-6 of the largest singular value. A rival's tolerance is tightened by tens until its residual is at most twice the one
@@ -36,6 +38,7 @@ import scipy.sparse.linalg as spla
 import tulle
 from stored_lines import store
 
+PAUSE = 0.25
 TASKS = ("eig", "sigma", "svd", "fit")
 SQUARE = ["stencil2d:n=60", "stencil2d:n=40,shift=-1.7", "stencil3d:n=16", "test/data/bcsstk16.mtx.gz",
           "test/data/bcsstk01.mtx", "band:n=3000,lower=4,values=spd"]
@@ -169,6 +172,7 @@ def ours_of(task, A, k, b):
 
 
 def timed(call, tolerance):
+    time.sleep(PAUSE)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
