@@ -230,9 +230,10 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
         plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"));
     if (p->streamed) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&p->plan, text, sizeof text));
     fprintf(out,
-        "%" PRId64 " passes of up to %d directions, %" PRId64 " of them to look for what was missed; a basis of "
+        "%" PRId64 " passes of up to %d %s, %" PRId64 " of them to look for what was missed; a basis of "
         "%d, %" PRId64 " %s\n",
-        r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
+        r->passes, r->block, plural(r->block, "direction", "directions"), r->probes, r->basis, r->restarts,
+        plural(r->restarts, "restart", "restarts"));
     if (r->missed > 1e-4 && r->converged == p->count)
         fprintf(out, "which ended with a chance of %.2g that a better pair was missed\n", r->missed);
     if (r->degree) fprintf(out, "a Chebyshev filter of degree %d: so many passes for a direction\n", r->degree);
