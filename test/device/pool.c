@@ -299,6 +299,26 @@ static void test_nested(int n)
     tulle__pool_free(outer);
 }
 
+/* A smaller job is shared where jobs follow one another and there is a core for each thread, and then alone. */
+static void test_follow(void)
+{
+    const double least = 1, some = 1 << 16, most = 1 << 20;
+    tulle__pool *pool = NULL;
+    if (tulle__pool_new(2, &pool) != TULLE_OK) return;
+    ok(!tulle__pool_for(pool, some) && tulle__pool_for(pool, most) == pool, "one job: small ones are the caller's");
+    tulle__pool_follow(pool, true);
+    tulle__pool_beside(pool, -2);
+    ok(!tulle__pool_for(pool, least) && tulle__pool_for(pool, some) == pool, "many jobs: smaller ones are shared");
+    tulle__pool_beside(pool, 1 << 20);
+    ok(!tulle__pool_for(pool, some), "not where threads outnumber cores");
+    tulle__pool_beside(pool, -2);
+    tulle__pool_follow(pool, false);
+    ok(!tulle__pool_for(pool, some), "nor after them");
+    ok(!tulle__pool_for(NULL, most), "no pool: the caller");
+    tulle__pool_follow(NULL, true);
+    tulle__pool_free(pool);
+}
+
 int main(void)
 {
     tulle__account *account = tulle__account_new(0);
@@ -307,6 +327,7 @@ int main(void)
     for (int n = 1; n <= 4; n++) test_cores(n);
     for (int n = 1; n <= 4; n++) test_stop(n);
     test_prefix();
+    test_follow();
     for (int n = 2; n <= 8; n++) test_late(n);
     for (int n = 1; n <= 4; n++) test_nested(n);
     struct sum sum = {.nthreads = 0};

@@ -50,13 +50,10 @@ static double element(const struct system *s, uint64_t seed, int i, int j)
         return unit(seed, i % 3, j) < .5 ? 1 + j % 4 : 0;
     case 5:
         return i % 3 == 0 || j % 4 == 1 ? 0 : y < .4 ? x : 0;
-    case 6: /* beside which deviations are small, with digits left */
-        return pow(10, 2 + (!s->centre                ? 0
-                               : s->type == TULLE_F32 ? 2.7
-                                                      : 5) *
-                               unit(seed, 10, 9000)) *
-                   (1 + .1 * (j % 3)) +
-               x;
+    case 6: { /* beside which deviations are small, with digits left */
+        const double digits = !s->centre ? 0 : s->type == TULLE_F32 ? 2.7 : 5;
+        return pow(10, 2 + digits * unit(seed, 10, 9000)) * (1 + .1 * (j % 3)) + x;
+    }
     case 7:
         return x;
     case 8: /* many times: nothing is left of it without means */

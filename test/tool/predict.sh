@@ -83,6 +83,8 @@ for task in 'pca -k 5' 'pca -k 5 --passes 2' 'svd -k 4 --passes 3'; do
 done
 expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8 -w BE --machine summit
 expect 0 'passes   about 89 to [0-9]* over A, of 1 direction, .* of degree 3 to 60:' predict eig stencil2d:n=40 -k 8 --machine summit
+expect 0 'passes   about 43 to [0-9]* over A, of 4 directions, ' predict eig stencil2d:n=40 -k 8 --pes 2 --machine summit
+expect 0 'passes   about [0-9]* to [0-9]* over A, of 4 directions, ' predict eig stencil2d:n=40 -k 20 --machine summit
 # the method, the basis and, with the bounds, the degree of a run of -m auto
 for task in 'stencil2d:n=30 -k 30 -w SA' 'stencil2d:n=30 -k 8 -w LA' 'stencil2d:n=30 -k 30 -w LM' 'stencil2d:n=10 -k 30 -w SA' \
     'stencil2d:n=30 -k 30 -w SA --method chebyshev --degree 4'; do
