@@ -29,10 +29,7 @@ int tulle__pool_size(const tulle__pool *pool); /* 1 for NULL */
 /* Tells a pool that has no job how many other threads work on the cores that its maker may run on; 0 at first. */
 void tulle__pool_beside(tulle__pool *pool, int64_t others);
 
-/*
- * Says of a pool that has no job whether its jobs follow one another, as those of a method that iterates do: its
- * threads are awake then, and are worth a smaller job.
- */
+/* Between jobs: they follow one another, in a method that iterates; threads are awake then, and worth less work. */
 void tulle__pool_follow(tulle__pool *pool, bool follows);
 
 /* pool, or NULL where one thread has done so many multiplications before the others are awake. */
