@@ -152,8 +152,8 @@ typedef struct tulle_spectrum_sizes {
 } tulle_spectrum_sizes;
 
 /*
- * Not collective: what a plan for n rows chooses where options are 0. TULLE_ERR_ARG as the plan refuses options
- * whatever the matrix, but for the most columns that an operator takes. options may be NULL.
+ * Not collective: what a plan for n rows on one PE chooses where options are 0. TULLE_ERR_ARG as the plan refuses
+ * options whatever the matrix, but for the most columns that an operator takes. options may be NULL.
  */
 TULLE_API tulle_status tulle_spectrum_choose(
     const tulle_spectrum_options *options, tulle_gidx n, tulle_spectrum_sizes *sizes);

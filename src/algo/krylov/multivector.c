@@ -92,11 +92,10 @@ static int width_of(const tulle__multi_tsmttsm *g)
     return g->symmetric ? g->n * (g->n + 1) / 2 : g->m * g->n;
 }
 
-/* full: m x n, or n x m if `turned`. */
-static void pack(const tulle__multi_tsmttsm *g, bool turned, const double *full, double *sums)
+static void pack(const tulle__multi_tsmttsm *g, const double *full, double *sums)
 {
     for (int i = 0; i < g->m; i++)
-        for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = turned ? full[j * g->m + i] : full[i * g->n + j];
+        for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = full[i * g->n + j];
 }
 
 static void unpack(const tulle__multi_tsmttsm *g, const double *sums)
@@ -123,24 +122,21 @@ static void combine_rows(const tulle__multi *multi, const tulle__tsmm_task *whol
     multi->kernels->tsmm(&task);
 }
 
-/* The kernel has columns of Y side by side: X takes its place if it has more. The bits are the same. */
 static void multiply_rows(
     const tulle__multi *multi, const tulle__multi_tsmttsm *g, int64_t row, tulle_gidx size, double *sum)
 {
     double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    const bool turned = g->m > g->n;
-    const void *X = row_of(multi, g->X, g->ldx, row), *Y = row_of(multi, g->Y, g->ldy, row);
     multi->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = multi->space.type,
         .symmetric = g->symmetric,
         .rows = size,
-        .m = turned ? g->n : g->m,
-        .n = turned ? g->m : g->n,
-        .X = turned ? Y : X,
-        .ldx = turned ? g->ldy : g->ldx,
-        .Y = turned ? X : Y,
-        .ldy = turned ? g->ldx : g->ldy,
+        .m = g->m,
+        .n = g->n,
+        .X = row_of(multi, g->X, g->ldx, row),
+        .ldx = g->ldx,
+        .Y = row_of(multi, g->Y, g->ldy, row),
+        .ldy = g->ldy,
         .G = full});
-    pack(g, turned, full, sum);
+    pack(g, full, sum);
 }
 
 /* A block, or a part of one. */

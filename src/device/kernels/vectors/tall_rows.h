@@ -116,46 +116,23 @@ INLINE void NAME(few_rows)(
     }
 }
 
-/* G[0][0 .. n - 1] += the sums of two whole chunks, side by side: one sum alone waits for each addition. */
-static void NAME(few_pair)(const T *x, int64_t ldx, const T *y, int64_t ldy, int64_t n, double *G)
-{
-    SUM s0[PARTS] = {{0}}, s1[PARTS] = {{0}};
-    const T *x1 = x + TULLE__TALL_CHUNK * ldx, *y1 = y + TULLE__TALL_CHUNK * ldy;
-    for (int64_t r = 0; r < TULLE__TALL_CHUNK; r++, x += ldx, x1 += ldx, y += ldy, y1 += ldy) {
-        EACH_PART
-        {
-            s0[q] += NAME(some)(y + q * DOUBLES, n - q * DOUBLES) * (double)*x;
-            s1[q] += NAME(some)(y1 + q * DOUBLES, n - q * DOUBLES) * (double)*x1;
-        }
-    }
-    EACH_PART VECTOR_AT(double, DOUBLES, G + q * DOUBLES) += s0[q];
-    EACH_PART VECTOR_AT(double, DOUBLES, G + q * DOUBLES) += s1[q];
-}
-
 static void NAME(tsmttsm_few)(const tulle__tsmttsm_task *task, double *G)
 {
-    const int64_t ldx = task->ldx, ldy = task->ldy, n = task->n;
-    for (int64_t at = 0, rows; at < task->rows; at += rows) {
-        const T *X = (const T *)task->X + at * ldx, *Y = (const T *)task->Y + at * ldy;
-        const int64_t left = task->rows - at;
-        rows = left < TULLE__TALL_CHUNK ? left : TULLE__TALL_CHUNK;
+    for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
+        const int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
+        const T *X = (const T *)task->X + at * task->ldx, *Y = (const T *)task->Y + at * task->ldy;
         switch (task->m) {
         case 1:
-            if (n <= NAME(SUMS) && left >= 2 * TULLE__TALL_CHUNK) {
-                NAME(few_pair)(X, ldx, Y, ldy, n, G);
-                rows = 2 * TULLE__TALL_CHUNK;
-            } else {
-                NAME(few_rows)(X, ldx, 1, Y, ldy, n, rows, G);
-            }
+            NAME(few_rows)(X, task->ldx, 1, Y, task->ldy, task->n, rows, G);
             break;
         case 2:
-            NAME(few_rows)(X, ldx, 2, Y, ldy, n, rows, G);
+            NAME(few_rows)(X, task->ldx, 2, Y, task->ldy, task->n, rows, G);
             break;
         case 3:
-            NAME(few_rows)(X, ldx, 3, Y, ldy, n, rows, G);
+            NAME(few_rows)(X, task->ldx, 3, Y, task->ldy, task->n, rows, G);
             break;
         default:
-            NAME(few_rows)(X, ldx, 4, Y, ldy, n, rows, G);
+            NAME(few_rows)(X, task->ldx, 4, Y, task->ldy, task->n, rows, G);
         }
     }
 }
@@ -197,7 +174,7 @@ static tulle__tsmttsm_task NAME(turned)(const tulle__tsmttsm_task *task)
 static void NAME(tsmttsm)(const tulle__tsmttsm_task *given)
 {
     double G[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    const bool turns = given->n <= NAME(FEW) && given->m > NAME(FEW);
+    const bool turns = given->m > given->n;
     const tulle__tsmttsm_task task = turns ? NAME(turned)(given) : *given;
     const int64_t whole = (task.n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
     for (int64_t i = 0; i < (task.m + 3) / 4 * 4; i++)
