@@ -100,7 +100,7 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
     X(ITERATIONS, "max-iterations", "the maximum number of iterations was reached")                                    \
     X(INDEFINITE, "indefinite", "CG met p^T A p <= 0: A is not positive definite")                                     \
-    X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
+    X(RANK_LOSS, "rank-loss", "CG met P^T A P, or growth, of a matrix that is singular to working precision")          \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
     X(NOT_FINITE, "not-finite", "a product with A, or M, is infinite or not a number, or its square is")               \

@@ -61,8 +61,9 @@ typedef struct tulle_spectrum_options {
      * limit, for fewer than 20 pairs with chebyshev: single directions take more passes, and fewer products
      */
     int block;
-    int basis;          /* directions kept; at least count + 2 block, or n; 0: chosen by count and block */
-    int64_t max_passes; /* 0: 1000; with chebyshev 10000, or 40000 / block */
+    int basis; /* directions kept; at least count + 2 block, or n; 0: chosen by count and block */
+    /* 0: 1000; with chebyshev 10000, or 40000 / block. Below 1000 no filter is taken by choice */
+    int64_t max_passes;
     /*
      * 0: until all pairs have converged. Else a randomised method: so many passes from random directions, passes x
      * block >= count, and the best pairs of what they span (block Krylov: Musco and Musco, NIPS 2015), whatever their
@@ -105,7 +106,7 @@ typedef struct tulle_spectrum_report {
     int degree;                             /* of the filter; 0: there was none */
     /*
      * A bound of the chance that random directions had too little of a better pair to show it: at most 1e-4, unless
-     * the look for it ended at max_passes, or after as many passes as came before it; 1: there was none
+     * the look for it ended at max_passes, or after twice as many passes as came before it; 1: there was none
      */
     double missed;
 } tulle_spectrum_report;

@@ -73,6 +73,21 @@ METHODS = [tulle.cg, tulle.gmres, tulle.block_cg, tulle.minres]
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["zeros", "graph", "gram"])
+def test_singular_systems_without_a_solution(kind, dtype, method):
+    """They do not converge, and nobody is told that A is not finite."""
+    draw = np.random.default_rng(9)
+    for n in (3, 20, 150):
+        X, G = sp.random(n, n // 2, 0.2, random_state=n), sp.random(n, n, min(1, 4 / n), random_state=n)
+        G = ((G + G.T) != 0).astype(float)
+        A = {"zeros": sp.diags(np.where(np.arange(n) % 3 == 1, 0, draw.random(n) + 0.1)),
+             "graph": sp.diags(np.asarray(G.sum(1)).ravel()) - G, "gram": X @ X.T}[kind]
+        _, info = method(sp.csr_matrix(A, dtype=dtype), 1 + np.arange(n, dtype=dtype))
+        assert info != 0 and tulle.report()["stop"] != "not-finite"
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_an_exception_ends_a_solve(method):
     """Of a callback, of A and of M: at once, and everything can be used afterwards."""
     A, b, calls = poisson(20), np.ones(400), []

@@ -393,3 +393,25 @@ def test_copies_of_a_shifted_end():
     A = sp.diags(np.r_[np.full(36, 1e5), np.arange(399.0)]).tocsr()
     with pytest.warns(tulle.TulleWarning, match="was missed with a chance"):
         tulle.eigsh(A, 10, which="LA", method="lanczos", maxiter=20)
+
+
+def cycle(n):
+    i = np.arange(n)
+    return sp.coo_matrix((np.ones(2 * n), (np.r_[i, i], np.r_[(i + 1) % n, (i - 1) % n])), (n, n)).tocsr()
+
+
+@pytest.mark.parametrize("which", ["LM", "LA", "SA"])
+@pytest.mark.parametrize("name", ["path", "cycle", "star", "grid", "torus", "shifted"])
+def test_symmetric_graphs_leave_no_doubt(name, which, recwarn):
+    path, ring = sp.diags([1.0, 1.0], [-1, 1], (200, 200), "csr"), cycle(200)
+    small = sp.diags([1.0, 1.0], [-1, 1], (40, 40), "csr")
+    A = {"path": path, "cycle": 2 * sp.identity(200, format="csr") - ring,
+         "star": sp.bmat([[None, np.ones((1, 199))], [np.ones((199, 1)), None]], "csr"),
+         "grid": sp.kronsum(small, small, "csr"), "torus": sp.kronsum(cycle(40), cycle(40), "csr"),
+         "shifted": ring + 1e6 * sp.identity(200, format="csr")}[name]
+    full = np.linalg.eigvalsh(A.toarray())
+    for k in (1, 2, 6):
+        w = tulle.eigsh(A, k, which=which, return_eigenvectors=False)
+        want = np.sort(np.abs(full))[-k:] if which == "LM" else full[:k] if which == "SA" else full[-k:]
+        assert np.allclose(np.sort(np.abs(w)) if which == "LM" else w, want, rtol=1e-9, atol=1e-7)
+    assert not recwarn.list

@@ -71,8 +71,8 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     vectors of the basis. block: vectors that A is multiplied with at a time; unless given 4, or 1 for fewer than 20
     pairs of a sparse A with few entries a row. method: "lanczos"; "chebyshev", for many pairs and for few that converge
     slowly, but not "BE": by a polynomial of A, with several products for a vector of the basis; "auto": the faster one
-    of these for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000, or 40000 / block;
-    NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
+    of these for a sparse A. maxiter: products with a block, 1000 unless given, chebyshev: 10000, or 40000 / block,
+    below 1000 "auto" is "lanczos"; NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
     residuals and orthogonality.
     """
     if v0 is not None:

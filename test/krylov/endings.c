@@ -149,8 +149,10 @@ out:
 static tulle_status singular_matrix(struct fixture *f)
 {
     tulle_status status;
-    f->options.method = TULLE_KRYLOV_BLOCK_CG;
     TULLE_TRY(prepare(f, SINGULAR, -1));
+    TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_RANK_LOSS, "the matrix is singular to working precision"));
+    EXPECT(strstr(tulle_error_message(), "cg, column 1, iteration ") && isfinite(f->report[0].true_residual));
+    f->options.method = TULLE_KRYLOV_BLOCK_CG;
     TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_RANK_LOSS, "P^T A P"));
     EXPECT(strstr(tulle_error_message(), "block-cg, column 1, iteration ") && f->report[0].iterations <= 12);
     EXPECT(f->report[0].true_residual < f->report[0].norm); /* the solvable part is solved */

@@ -3,7 +3,7 @@
  * Copies of a value beyond the width of a block are all found: copies SPEC PES SEED CASES [FIRST]. Drawn are diagonals
  * of random values with up to 7 copies of the best one, exact or as close as rounding, at an end or in magnitude, with
  * blocks of 1 to 4, counts, bases, both types, by a filter or without one. The report's chance that one was missed is
- * small, unless the look for it took as many passes as came before it. In some, all others are equal, and the best one
+ * small, unless the look for it took twice as many passes as came before it. In some, all others are equal, and the best one
  * so near that the product with a random direction shows it beside rounding only: it is found, or the chance says that
  * it may not be. SEED new: another one in each run.
  */
@@ -100,7 +100,7 @@ static void judge(
     for (int i = 0; i < s->count && !*text; i++)
         if (!(fabs(value[i] - s->truth[i]) <= off) && !(s->hidden && report->missed > 1e-4))
             snprintf(text, size, "value %d is %.17g instead of %.17g", i + 1, value[i], s->truth[i]);
-    if (!*text && report->missed > 1e-4 && 3 * report->probes < report->passes)
+    if (!*text && report->missed > 1e-4 && 2 * report->probes < report->passes)
         snprintf(text, size, "a chance of %.3g after %d of %d passes", report->missed, (int)report->probes,
             (int)report->passes);
 }

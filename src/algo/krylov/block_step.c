@@ -142,7 +142,13 @@ static void lock(tulle__block *b)
         if (!c->active) continue;
         tulle__block_report(b, j);
         c->iterations = b->iteration;
-        if (!isfinite(c->residual)) tulle__block_break(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+        const double most = fmax(c->norm, c->true_residual) / tulle__block_epsilon(b); /* as in cg.c, of ||r|| */
+        if (!isfinite(c->residual))
+            tulle__block_break(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+        else if (c->residual > most)
+            tulle__block_break(b, TULLE_STOP_RANK_LOSS,
+                "the residual has grown to %.3g, beyond %.3g: the matrix is singular to working precision",
+                c->residual * c->scale, most * c->scale);
     }
     for (int j = 0; j < b->columns; j++)
         if (b->column[j].residual + b->column[j].lost <= b->column[j].limit) b->column[j].active = 0;

@@ -15,6 +15,7 @@ struct cg {
     tulle__krylov *k;
     void *p, *q, *r, *z;
     double rr, rz;
+    double most;      /* r^T M^-1 r where A is not singular */
     int64_t replaced; /* iteration of the last replacement; 0: none */
 };
 
@@ -60,6 +61,18 @@ static tulle_status replace_residual(struct cg *cg)
     return status;
 }
 
+/*
+ * The error's A-norm falls: r^T M^-1 r <= lambda_max e^T A e <= kappa (r^T M^-1 r)_0, kappa the condition of M^-1 A. Of
+ * a singular A, with a b out of its range, x grows along the kernel until it is infinite, and r^T M^-1 r with it. Most
+ * is what a kappa of 1 / epsilon^2 allows: diagonal matrices with 1 / epsilon may still converge.
+ */
+static void check_growth(const struct cg *cg)
+{
+    if (cg->rz > cg->most && isfinite(cg->rz))
+        tulle__krylov_stop(cg->k, TULLE_STOP_RANK_LOSS,
+            "r^T M^-1 r has grown to %.3g, beyond %.3g: the matrix is singular to working precision", cg->rz, cg->most);
+}
+
 /* before: r^T z of the previous direction; 0: there is none. */
 static void next_direction(struct cg *cg, double before)
 {
@@ -97,7 +110,8 @@ static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
         if (tulle__krylov_verdict(k, strikes)) return TULLE_OK;
         TULLE_CALL(compute_products(cg));
     }
-    next_direction(cg, before);
+    check_growth(cg);
+    if (k->stop == TULLE_STOP_COUNT) next_direction(cg, before);
     return TULLE_OK;
 }
 
@@ -111,6 +125,7 @@ tulle_status tulle__cg(tulle__krylov *k, int zero)
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
         return TULLE_OK;
     TULLE_CALL(compute_products(&cg));
+    cg.most = cg.rz / (tulle__krylov_epsilon(k) * tulle__krylov_epsilon(k));
     next_direction(&cg, 0);
     while (k->stop == TULLE_STOP_COUNT) {
         if (k->iteration == k->options.max_iterations)

@@ -29,9 +29,10 @@
 #include "algo/spectrum/block_lanczos.h"
 #include "base/error.h"
 
-/* The chance that is small enough. A probe takes at most as many passes as came before it, or DIRECTIONS and some. */
+/* The chance that is small enough. A probe takes at most twice the passes that came before it, or DIRECTIONS and some.
+ */
 static const double enough = 1e-4;
-enum { DIRECTIONS = 24, SOME = 4, ENDS = 2 };
+enum { DIRECTIONS = 36, SOME = 4, ENDS = 2 };
 
 struct probe {
     tulle_spectrum *s;
@@ -259,7 +260,7 @@ static tulle_status run(struct probe *p, int coupled, bool *found, int *width)
 {
     tulle_spectrum *s = p->s;
     const int least = (DIRECTIONS / s->options.block + SOME) * (s->filter.on ? s->filter.degree : 1);
-    const int64_t begun = s->passes, steps = begun > least ? begun : least;
+    const int64_t begun = s->passes, steps = 2 * begun > least ? 2 * begun : least;
     int next = 0;
     TULLE_CALL(begin(p, coupled, width));
     s->missed = *width > 0;
