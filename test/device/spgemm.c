@@ -130,6 +130,39 @@ static void test_supernodes(tulle__isa isa, tulle__pool *const *pool)
         }
 }
 
+/*
+ * Rows of A with one entry, in the mean: rows of B of 0 to 20 entries are copied, also those at the end of its arrays,
+ * and with values that are infinite or -0; some have no entry, some two.
+ */
+static void test_single_rows(tulle__isa isa, tulle__pool *const *pool)
+{
+    enum { M = 301, K = 42, N = 70 };
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
+        chain c = {.task = {.type = (tulle_type)type, .m = M, .n = N, .npairs = 1, .pair = c.pair}};
+        tulle__csr_result ref = {0};
+        int same = 1;
+        matrix *A = &c.A[0], *B = &c.B[0];
+        *A = matrix_make(FULL, (tulle_type)type, M, K, 80, 0, 0);
+        *B = matrix_make(FULL, (tulle_type)type, K, N, 90, 0, 0);
+        for (int64_t i = 0, at = 0; i < M; i++, A->rowptr[i] = at)
+            for (int64_t e = i % 7 == 3; e < 1 + (i % 11 == 5); e++)
+                A->colind[at++] = (int32_t)(e ? K - 1 : i * 17 % (K - 1));
+        for (int64_t k = 0, at = 0; k < K; k++, B->rowptr[k] = at)
+            for (int64_t e = 0; e < (k + 20) % 21; e++) B->colind[at++] = (int32_t)(3 * e + k % 3);
+        for (int64_t e = 0; e < B->rowptr[K]; e += 13) set_value(B, e, e % 2 ? INFINITY : -0.0);
+        matrix_trim(A, M, K);
+        matrix_trim(B, K, N);
+        c.pair[0] = (tulle__spgemm_pair){.A = A->csr, .B = B->csr, .scale = -0.3};
+        tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+        for (int variant = 0; variant < VARIANTS; variant++)
+            same = same && compare_with(isa, &variants[variant], pool[variant % THREADS], &c, &ref);
+        ok(same && ref.nnz > M, "%s, %s: rows of A with one entry", tulle__isa_name(isa),
+            tulle_type_name((tulle_type)type));
+        result_free(&ref);
+        chain_free(&c);
+    }
+}
+
 static void test_unsorted(tulle__isa isa, tulle__pool *pool)
 {
     for (int variant = 0; variant < VARIANTS; variant++) {
@@ -352,6 +385,7 @@ static void test_each(tulle__isa isa, tulle__pool *const *pool)
     test_exact(isa, pool);
     test_bits(isa, pool);
     test_supernodes(isa, pool);
+    test_single_rows(isa, pool);
     test_clusters(isa, pool, 0);
     test_clusters(isa, pool, 1);
     test_unsorted(isa, pool[2]);

@@ -72,6 +72,7 @@ typedef struct tulle__spgemm_plan {
     int near; /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
     int near_values;
     int prefetch; /* B lies outside the cache */
+    int singly;   /* most rows of A have one entry, or none, and their rows of C are a row of B */
 } tulle__spgemm_plan;
 
 /* The structure of a row of C that begins a stretch of offsets: the next one mostly has the same. */

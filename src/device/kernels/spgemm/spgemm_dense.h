@@ -54,6 +54,40 @@ static __attribute__((noinline, aligned(64))) void NAME(sum_dense)(
     }
 }
 
+/* Brings a row of B near. */
+INLINE void NAME(fetch_segment)(const NAME(segment) * segment)
+{
+    enum { LINE = 64, MOST = 16 };
+    const int64_t values = segment->len * (int64_t)sizeof(T), columns = segment->len * 4;
+    for (int64_t b = 0; b < values && b < MOST * LINE; b += LINE) __builtin_prefetch((const char *)segment->val + b);
+    for (int64_t b = 0; b < columns && b < MOST * LINE; b += LINE) __builtin_prefetch((const char *)segment->col + b);
+}
+
+/* The same of long rows of B, whose columns are known: after the end of one, which was mispredicted, nothing else hides
+ * how long the lines of the next one take. */
+static __attribute__((noinline, aligned(64))) void NAME(sum_long)(tulle__spgemm_workspace *space, const NAME(row) * row)
+{
+    enum { AHEAD = 4 };
+    T *dense = space->dense;
+    for (int64_t s = 0; s < row->nsegments; s++) {
+        const NAME(segment) *segment = &row->segment[s];
+        const int32_t *col = segment->col;
+        const T *val = segment->val, scale = segment->scale;
+        if (s + AHEAD < row->nsegments) NAME(fetch_segment)(segment + AHEAD);
+        for (int64_t b = 0; b < segment->len; b++) dense[(uint32_t)col[b]] += scale * val[b];
+    }
+}
+
+/* Sums of columns that are known. */
+static void NAME(sum_known)(tulle__spgemm_workspace *space, const NAME(row) * row)
+{
+    enum { LONG = 32 }; /* entries, below which to fetch costs more than it gains */
+    if (space->plan->prefetch && row->flops >= LONG * row->nsegments)
+        NAME(sum_long)(space, row);
+    else
+        NAME(sum_dense)(space, row, 0);
+}
+
 static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_workspace *space, const NAME(row) * row)
 {
     int64_t nnz = 0;
@@ -112,7 +146,7 @@ static tulle_status NAME(values_dense)(
 {
     tulle_status status;
     TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
-    NAME(sum_dense)(space, row, 0);
+    NAME(sum_known)(space, row);
     T *dense = space->dense;
     for (int64_t c = 0; c < nnz; c++) {
         val[c] = dense[colind[c]];

@@ -273,6 +273,13 @@ static int rows_stay_near(const tulle__spgemm_plan *plan)
     return 2 * misses < products;
 }
 
+/* True if few rows of A have more than one entry: elsewhere whether one has is not predicted. */
+static int takes_single_rows(const tulle__spgemm_task *task)
+{
+    const int64_t m = task->m, *ap = task->npairs == 1 && !task->select ? task->pair[0].A.rowptr : NULL;
+    return ap && ap[m] - ap[0] <= m + m / 4;
+}
+
 tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
     const tulle__spgemm_task *task, bool known)
 {
@@ -290,6 +297,7 @@ tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spge
         bytes += (B->rowptr[B->m] - B->rowptr[0]) * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
     }
     plan->prefetch = bytes > 1 << 20;
+    plan->singly = takes_single_rows(task);
     plan->dense = (n <= maximum(1 << 20, plan->flops / (4 * nthreads)) && fits(plan, pool, 1)) ||
                   tuning->accumulator == TULLE__ACCUMULATOR_DENSE;
     int64_t sums = task->n * (int64_t)tulle_type_size(task->type);

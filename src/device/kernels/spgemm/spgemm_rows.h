@@ -6,7 +6,7 @@
  *
  * A row of C is first listed as segments, the rows of B that it sums, which also tells its flops and the range of its
  * columns. Then an accumulator sums it:
- * - copy: one segment
+ * - copy: one segment (spgemm_copies.h)
  * - dense: sums in an array as wide as C, and bits to be scanned, where these are few or B has sets (spgemm_dense.h)
  * - listed: sums in such an array, where it stays in cache, and a list of columns (spgemm_lists.h)
  * - ordered: a small ordered table, for columns so random that every sum in an array would miss the cache
@@ -96,6 +96,7 @@ static inline int64_t NAME(bound)(const NAME(row) * row)
     return row->flops < range ? row->flops : range;
 }
 
+#include "device/kernels/spgemm/spgemm_copies.h"
 #include "device/kernels/spgemm/spgemm_dense.h"
 #include "device/kernels/spgemm/spgemm_lists.h"
 #include "device/kernels/spgemm/spgemm_selected.h"
@@ -136,12 +137,6 @@ static tulle__accumulator NAME(choose)(tulle__spgemm_workspace *space, const NAM
     return NAME(instead)(space, scans);
 }
 
-/* The values of a row that is one row of B; -0 as a sum has it. */
-static inline void NAME(scale_segment)(const NAME(segment) * segment, T *val)
-{
-    for (int64_t b = 0; b < segment->len; b++) val[b] = 0 + segment->scale * segment->val[b];
-}
-
 /* One row by entries: counted only if colind is NULL, else written. */
 static tulle_status NAME(one_row)(
     tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t capacity, int64_t *nnz)
@@ -177,7 +172,10 @@ static tulle_status NAME(one_row)(
         if (!colind) {
             *nnz = NAME(count_dense)(space, row);
         } else {
-            NAME(sum_dense)(space, row, !sets);
+            if (sets)
+                NAME(sum_known)(space, row);
+            else
+                NAME(sum_dense)(space, row, 1);
             *nnz = NAME(drain_dense)(space, row, colind, val, capacity);
         }
         return TULLE_OK;
@@ -206,7 +204,12 @@ static tulle_status NAME(count_rows)(tulle__spgemm_workspace *space, int64_t beg
     NAME(row) row;
     if (space->plan->runs) return NAME(count_blocks)(space, begin, end, count);
     for (int64_t i = begin; i < end; i++) {
-        int64_t nnz = 0;
+        int64_t nnz = 0, behind;
+        NAME(segment) only;
+        if (NAME(find_only)(space->plan, i, &only, &behind)) {
+            count[i] = (int32_t)only.len;
+            continue;
+        }
         TULLE_TRY(NAME(list)(space, i, &row));
         if (row.nsegments == 1)
             nnz = row.flops;
@@ -218,27 +221,40 @@ out:
     return status;
 }
 
+/* A row of sums, or what is selected of it. */
+static tulle_status NAME(write_row)(
+    tulle__spgemm_workspace *space, int64_t i, int32_t *colind, T *val, int64_t capacity, int64_t *nnz)
+{
+    const struct tulle__row_selection *select = space->plan->task->select;
+    NAME(row) row;
+    int done = 0;
+    *nnz = 0;
+    TULLE_CALL(NAME(list)(space, i, &row));
+    if (select && row.nsegments > 1) TULLE_CALL(NAME(select_positive)(space, &row, colind, val, nnz, &done));
+    if (row.nsegments == 1) {
+        *nnz = row.segment->len;
+        NAME(copy_segment)(row.segment, 0, colind, val, capacity);
+    } else if (row.nsegments && !done) {
+        TULLE_CALL(NAME(one_row)(space, &row, colind, val, capacity, nnz));
+    }
+    if (select && !done) *nnz = NAME(entries)(select, i, *nnz, colind, val);
+    return TULLE_OK;
+}
+
 static tulle_status NAME(write_rows)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count,
     int32_t *colind, T *val, int64_t capacity)
 {
     tulle_status status = TULLE_OK;
-    NAME(row) row;
     if (space->plan->runs) return NAME(write_blocks)(space, begin, end, count, colind, val, capacity);
     for (int64_t i = begin; i < end; i++) {
-        int64_t nnz = 0;
-        int done = 0;
-        TULLE_TRY(NAME(list)(space, i, &row));
-        if (space->plan->task->select && row.nsegments > 1)
-            TULLE_TRY(NAME(select_positive)(space, &row, colind, val, &nnz, &done));
-        if (row.nsegments == 1) {
-            const NAME(segment) *segment = row.segment;
-            nnz = segment->len;
-            memcpy(colind, segment->col, (size_t)nnz * sizeof *colind);
-            NAME(scale_segment)(segment, val);
-        } else if (row.nsegments && !done) {
-            TULLE_TRY(NAME(one_row)(space, &row, colind, val, capacity, &nnz));
+        int64_t nnz = 0, behind;
+        NAME(segment) only;
+        if (NAME(find_only)(space->plan, i, &only, &behind)) {
+            nnz = only.len;
+            NAME(copy_segment)(&only, behind, colind, val, capacity);
+        } else {
+            TULLE_TRY(NAME(write_row)(space, i, colind, val, capacity, &nnz));
         }
-        if (space->plan->task->select && !done) nnz = NAME(entries)(space->plan->task->select, i, nnz, colind, val);
         count[i] = (int32_t)nnz;
         colind += nnz;
         val += nnz;
@@ -255,8 +271,8 @@ static tulle_status NAME(values_row)(
 {
     tulle_status status = TULLE_OK;
     const NAME(segment) *segment = row->segment;
-    if (row->nsegments == 1 && segment->len == nnz && !memcmp(segment->col, colind, (size_t)nnz * sizeof *colind)) {
-        NAME(scale_segment)(segment, val);
+    if (row->nsegments == 1 && NAME(has_columns)(segment, 0, colind, nnz, 0)) {
+        NAME(scale_segment)(segment, val, false);
         return TULLE_OK;
     }
     tulle__accumulator way = NAME(choose)(space, row, 0);
@@ -283,6 +299,13 @@ static tulle_status NAME(value_rows)(
     for (int64_t i = begin; i < end; i++) {
         int64_t at = C->rowptr[i], nnz = C->rowptr[i + 1] - at;
         tulle__fetch_entries_ahead(C->colind + at, (T *)C->val + at, nnz, sizeof(T));
+        NAME(segment) only;
+        int64_t behind, room = C->rowptr[end] - at;
+        if (NAME(find_only)(space->plan, i, &only, &behind) &&
+            NAME(has_columns)(&only, behind, C->colind + at, nnz, room)) {
+            NAME(scale_segment)(&only, (T *)C->val + at, nnz + NAME(COPIED) <= (behind < room ? behind : room));
+            continue;
+        }
         TULLE_TRY(NAME(list)(space, i, &row));
         if (nnz) TULLE_TRY(NAME(values_row)(space, &row, C->colind + at, nnz, (T *)C->val + at, C->rowptr[end] - at));
     }
