@@ -169,9 +169,10 @@ TULLE_API void tulle_array_free(tulle_array *array);
  *
  * Cost on one PE, with defaults for options: A in CSR or CSC, whatever op_a is, times a dense B, or a dense A times such
  * a B, into a dense array of the caller's takes about as long as a plain loop over the sparse one, and a third of a
- * microsecond. With CSC (CSR with TULLE_OP_T) entries are added to C's rows in the order of their columns, without a
- * transpose; threads share the columns of C, so that one column is one thread's. The sparse matrix is checked as it is
- * read, in every call, so that arrays may change between calls; if it is not valid the call fails and C is undefined.
+ * microsecond. So does COO, entry by entry, also into a new array. With CSC (CSR with TULLE_OP_T) entries are added to
+ * C's rows in the order of their columns, without a transpose; threads share the columns of C, so that one column is
+ * one thread's. The sparse matrix is checked as it is read, in every call, so that arrays may change between calls; if
+ * it is not valid the call fails and C is undefined.
  * Two dense matrices go to the BLAS as they lie. Keep a plan (tulle_product_new) for repeated products of two sparse
  * matrices, whose structure it analyses once, and where the sparse one is not such an array, as it would be converted in
  * every call.

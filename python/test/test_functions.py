@@ -201,3 +201,11 @@ def test_mistakes():
              lambda: tulle.density(A, sp.identity(3, format="csr"), blocks=3, mu=0))):
         with pytest.raises(error, match=part):
             call()
+
+
+@pytest.mark.parametrize("dtype,large", [(np.float64, 800), (np.float32, 100)])
+def test_functions_beyond_the_numbers_are_refused(dtype, large):
+    A = sp.csr_matrix(np.array([[large, 1], [1, large]], dtype))
+    for function in ("exp", lambda x: float("nan")):
+        with pytest.raises(ValueError, match="no finite number"):
+            tulle.matfun(function, A, blocks=2)

@@ -175,3 +175,78 @@ def test_options_of_files(tmp_path):
         tulle.read(path, assume="matrix coordinate real general", zero_based=True, finite=True)
     with pytest.raises(TypeError, match="complex"):
         tulle.read(path, dtype=complex)
+
+
+def hurt(A, field):
+    """A with one pointer, or one index, far outside."""
+    A = A.copy()
+    getattr(A, field)[3] = 10**6
+    return A
+
+
+@pytest.mark.parametrize("field", ["indptr", "indices"])
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo"])
+def test_pointers_and_indices_that_are_none(format, field):
+    """scipy's routines would follow them, out of memory: they are refused before."""
+    A = (sp.random(60, 60, 0.1, random_state=1) + sp.identity(60)).tocsr()
+    bad, x = A.asformat(format), np.ones(60)
+    if format == "coo":
+        field = {"indptr": "row", "indices": "col"}[field]
+    bad = hurt(bad, field)
+    calls = [lambda: tulle.matmul(bad, x), lambda: tulle.matmul(bad, A), lambda: tulle.matmul(A.tocsc(), bad),
+             lambda: tulle.matmul_plan(bad, x), lambda: tulle.matmul_plan(A, x)(A=bad),
+             lambda: tulle.sddmm(bad, np.ones((60, 2)), np.ones((60, 2)))]
+    for call in calls:
+        with pytest.raises(ValueError, match="pointer|indptr|has columns|has rows|entry|60 x 60"):
+            call()
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("left", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("right", ["csr", "csc", "coo", "dense", "vector"])
+def test_products_of_two_formats(left, right, kind):
+    A, B = (sp.random(m, n, 0.2, random_state=m) for m, n in ((30, 50), (50, 20)))
+    A = kind(A).asformat(left)
+    for dtype in (np.float64, np.float32):
+        A, B = A.astype(dtype), B.astype(dtype)
+        X = B.toarray() if right == "dense" else np.arange(50, dtype=dtype) if right == "vector" else kind(B).asformat(right)
+        C, want = tulle.matmul(A, X, alpha=-2), -2 * (A @ X)
+        assert C.dtype == dtype and type(C) is (np.ndarray if right in ("dense", "vector") else type(A))
+        dense = [M.toarray() if sp.issparse(M) else M for M in (C, want)]
+        assert np.allclose(*dense, rtol=1e-5)
+        assert np.allclose(tulle.matmul(np.ones((4, 30), dtype), A), np.ones((4, 30)) @ A, rtol=1e-5)
+
+
+def test_entries_of_one_place_are_added():
+    i, j, v = [0, 2, 0, 2, 1], [1, 0, 1, 0, 1], np.array([1.0, 2, 3, 4, 5])
+    A = sp.coo_matrix((v, (i, j)), (3, 2))
+    for X in (np.array([1.0, 10]), np.array([[1.0, 2, 3], [10, 20, 30]]), np.asfortranarray(np.ones((2, 40)))):
+        assert np.array_equal(tulle.matmul(A, X), A.toarray() @ X)
+    assert np.array_equal(tulle.matmul(A, A.T).toarray(), A.toarray() @ A.toarray().T)
+
+
+def test_a_plan_takes_indices_of_either_width():
+    A, x = sp.random(40, 40, 0.2, "csr", random_state=4), np.arange(40.0)
+    wide = A.copy()
+    wide.indices, wide.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    for first, then in ((A, wide), (wide, A)):
+        assert np.allclose(tulle.matmul_plan(first, x)(A=then), A @ x)
+
+
+@pytest.mark.parametrize("alpha", [1j, None, "2", 10**400, np.array([2.0])])
+def test_alpha_is_a_number(alpha):
+    A = sp.identity(4, format="csr")
+    for call in (tulle.matmul, tulle.matmul_plan(A, A), lambda A, B, alpha: tulle.block_matmul(A, B, blocks=2, alpha=alpha)):
+        with pytest.raises((TypeError, OverflowError), match="^alpha is"):
+            call(A, A, alpha=alpha)
+    with pytest.raises(TypeError, match="algorithm is 3"):
+        tulle.matmul(A, A, algorithm=3)
+
+
+def test_what_compressed_rows_cannot_hold_is_refused_with_its_size():
+    n = 2**40
+    A = sp.coo_array(([1.0], ([n - 1], [0])), shape=(n, n))
+    for call in (lambda: tulle.matfun("sign", A, blocks=10), lambda: tulle.block_matmul(A, blocks=10),
+                 lambda: tulle.matmul_plan(A, A), lambda: tulle.sddmm(A, np.ones((3, 1)), np.ones((3, 1)))):
+        with pytest.raises(MemoryError, match=str(n)):
+            call()

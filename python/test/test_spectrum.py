@@ -415,3 +415,12 @@ def test_symmetric_graphs_leave_no_doubt(name, which, recwarn):
         want = np.sort(np.abs(full))[-k:] if which == "LM" else full[:k] if which == "SA" else full[-k:]
         assert np.allclose(np.sort(np.abs(w)) if which == "LM" else w, want, rtol=1e-9, atol=1e-7)
     assert not recwarn.list
+
+
+def test_lobpcg_says_that_others_were_not_looked_for():
+    K = sp.diags([-1.0, 2.1, -1.0], [-1, 0, 1], (60, 60), "csr")
+    V = np.linalg.eigh(K.toarray())[1]
+    with pytest.warns(tulle.TulleWarning, match="not looked for"):
+        tulle.lobpcg(K, V[:, 5:7], largest=False)
+    with pytest.raises(ValueError, match="X has 1 dimensions"):
+        tulle.lobpcg(K, V[:, 5])

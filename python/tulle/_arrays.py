@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices of scipy, NumPy and torch as the library's descriptions, and results as the same kind.
 
-matmul reads CSR and CSC of scipy, and arrays of NumPy, without this module (`_products.py`). Where one process calls, values are
-not copied of dense matrices whose rows or columns have no gaps, and of CSR with ascending columns:
-columns of 32 bits are not copied either, those of 64 are narrowed, and row pointers of 32 bits are
-widened. CSC and COO are read as they are and converted, and other formats become CSR first. Results
-own their arrays, which scipy, NumPy and torch receive without a copy.
+matmul reads CSR and CSC of scipy, and arrays of NumPy, without this module (`_products.py`). Where one process calls,
+values are not copied of dense matrices whose rows or columns have no gaps, and of CSR with ascending columns: columns of
+32 bits are not copied either, those of 64 are narrowed, and row pointers of 32 bits are widened. CSC and COO are read as
+they are and converted, except COO that a dense matrix is multiplied with, and other formats become CSR first. Results own
+their arrays, which scipy, NumPy and torch receive without a copy.
 """
 import numpy as np
 
@@ -100,7 +100,7 @@ def _describe_scipy(name, matrix, dtype):
     if len(matrix.shape) != 2:
         raise ValueError(f"{name} is a sparse array of {len(matrix.shape)} dimensions: no matrix")
     if matrix.format != "csr" and (matrix.format not in ("csc", "coo") or current().size > 1):
-        matrix = matrix.tocsr()
+        matrix = sound(name, matrix).tocsr()
         like = None if current().size > 1 else type(matrix)
     rows, n = matrix.shape
     m, first = part(rows)
@@ -146,25 +146,57 @@ def _describe_torch(name, tensor, dtype):
     return Matrix(array, "torch", "csr", (m, n), first, rows, values.dtype, 8 if ind.itemsize == 8 else 0)
 
 
-def canonical(A):
+def _ends(name, ends, what, most):
+    """An error if indices that scipy's routines would follow are outside 0 .. most - 1: they do not look."""
+    if len(ends) and not 0 <= int(ends.min()) <= int(ends.max()) < most:
+        raise ValueError(f"{name} has {what} {int(ends.min())} to {int(ends.max())}, of {most}")
+
+
+def sound(name, A):
+    """A sparse matrix of scipy, whose routines may follow its pointers and indices; an error if these are none."""
+    if A.format == "coo":
+        _ends(name, A.row, "rows", A.shape[0])
+        _ends(name, A.col, "columns", A.shape[1])
+    if A.format not in ("csr", "csc", "bsr"):
+        return A
+    r, c = A.blocksize if A.format == "bsr" else (1, 1)
+    lines, length = (A.shape[1], A.shape[0]) if A.format == "csc" else (A.shape[0] // r, A.shape[1] // c)
+    words = ("column", "rows") if A.format == "csc" else ("row", "columns")
+    ptr = np.asarray(A.indptr)
+    if len(ptr) != lines + 1:
+        raise ValueError(f"{name}.indptr has {len(ptr)} elements, and {name} {lines} {words[0]}s")
+    descends = np.flatnonzero(ptr[1:] < ptr[:-1])
+    if len(descends):
+        raise ValueError(f"{name}: the {words[0]} pointers descend at {words[0]} {int(descends[0])}")
+    if ptr[0] != 0 or ptr[-1] > min(len(A.indices), len(A.data)):
+        raise ValueError(f"{name}.indptr is from {ptr[0]} to {ptr[-1]}, but there are "
+                         f"{min(len(A.indices), len(A.data))} entries")
+    _ends(name, A.indices[:ptr[-1]], words[1], length)
+    return A
+
+
+def canonical(A, name="the matrix"):
     """A sparse matrix of scipy as CSR with ascending columns and no duplicates; others as they are."""
     if not hasattr(A, "tocsr"):
         return A
-    A = A.tocsr()
+    if A.shape[0] > np.iinfo(np.int32).max:
+        raise MemoryError(f"{name} is {A.shape[0]} x {A.shape[1]}: here its row pointers would take "
+                          f"{8 * A.shape[0] >> 30} GiB")
+    A = sound(name, A).tocsr()
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
     return A
 
 
-def structure(A):
+def structure(A, name="A"):
     """Row pointers and columns of a sparse A, contiguous."""
     if kind_of(A) == "torch" and str(A.layout) != "torch.strided":
         A = A.detach().cpu().to_sparse_csr()
         return np.ascontiguousarray(A.crow_indices().numpy()), np.ascontiguousarray(A.col_indices().numpy())
     if not hasattr(A, "tocsr"):
         raise ValueError("a dense matrix has no structure: a sparse one is required")
-    A = canonical(A)
+    A = canonical(A, name)
     return np.ascontiguousarray(A.indptr), np.ascontiguousarray(A.indices)
 
 

@@ -16,10 +16,16 @@ _TRUNCATION_MOST = 0.1  # as of tulle_matfun_truncation
 def _cuts(blocks, n):
     """Rows before each block: of blocks of one size, or of the sizes given."""
     if np.ndim(blocks) == 0:
-        return list(range(0, n, whole("blocks", blocks))) + [n]
-    cuts = np.concatenate([[0], np.cumsum(np.asarray(blocks, dtype=np.int64))])
-    if cuts[-1] != n or (np.asarray(blocks) < 1).any():
-        raise ValueError(f"the sizes of the blocks add up to {cuts[-1]}, not {n}, or one is not positive")
+        size = whole("blocks", blocks)
+        if n // size > np.iinfo(np.int32).max:
+            raise MemoryError(f"{n} rows in blocks of {size}: there may be {np.iinfo(np.int32).max} blocks")
+        return list(range(0, n, size)) + [n]
+    sizes = np.asarray(blocks, dtype=np.int64)
+    if (sizes < 1).any():
+        raise ValueError(f"a block has {sizes.min()} rows: at least 1")
+    cuts = np.concatenate([[0], np.cumsum(sizes)])
+    if cuts[-1] != n:
+        raise ValueError(f"the sizes of the blocks add up to {cuts[-1]}, not {n}")
     return [int(cut) for cut in cuts]
 
 

@@ -62,7 +62,7 @@ def _triangular_solve(original):
 
         b = np.asanyarray(b)
         square = hasattr(A, "tocsr") and A.ndim == 2 and A.shape[0] == A.shape[1]
-        if not square or not _suits(A, b) or b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
+        if not square or type(b) is not np.ndarray or not _suits(A, b) or b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
             return original(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
         dtype = np.result_type(A.dtype, b.dtype)
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse matrices for other libraries, by the protocol __binsparse__."""
-from ._arrays import kind_of, structure
+from ._arrays import kind_of, sound, structure
 from ._binsparse import opened
 from ._values import without_gradient
 
@@ -44,4 +44,4 @@ def as_binsparse(A):
         raise ValueError("A is dense: __dlpack__ is the protocol for dense arrays")
     if len(A.shape) != 2:
         raise ValueError(f"A is a sparse array of {len(A.shape)} dimensions: no matrix")
-    return Binsparse(A if A.format in ("csr", "csc", "coo") else A.tocsr())
+    return Binsparse(A if A.format in ("csr", "csc", "coo") else sound("A", A).tocsr())

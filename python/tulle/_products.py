@@ -5,15 +5,15 @@ import copy
 import numpy as np
 
 from . import _core
-from ._arrays import canonical, dense_result, describe, is_hypersparse, kind_of, sparse_result, structure
+from ._arrays import canonical, dense_result, describe, is_hypersparse, kind_of, sound, sparse_result, structure
 from ._binsparse import opened
-from ._report import keep, reporting
+from ._report import keep, named_types, reporting
 from ._team import last as _last
 from ._team import Handle, alone, at_home, current
 from ._values import common_type, in_type, namespace, on_host, real, without_gradient
 
 _STORAGE = _core.Storage
-_COMPRESSED = "csr", "csc"
+_COMPRESSED, _SPARSE = ("csr", "csc"), ("csr", "csc", "coo")
 
 
 class _Operands:
@@ -79,6 +79,23 @@ def _like(A, result, by_columns):
     return made
 
 
+def _in_format(name, X, format):
+    """A sparse X of scipy in that format, by scipy; None: its pointers would be many more than its entries."""
+    if X.format == format:
+        return X
+    if len(X.shape) != 2 or is_hypersparse(X.shape) or X.shape[format == "csc"] > 16 * X.nnz + 65536:
+        return None
+    return sound(name, X).asformat(format)
+
+
+def _of_one_format(team, A, B, alpha):
+    """The product of matrices in CSR, CSC or COO as two in CSR, or two in CSC if A is, in A's format; None: as above."""
+    format = "csc" if A.format == "csc" else "csr"
+    left, right = _in_format("A", A, format), _in_format("B", B, format)
+    made = None if left is None or right is None else _core.csr_times_csr(team, left, right, alpha, format == "csc")
+    return made and _like(left, made, format == "csc").asformat(A.format)
+
+
 def _as_they_lie(team, A, B, alpha, call="matmul"):
     """The product of matrices of scipy or arrays that are read where they lie; None: it is for others."""
     left, right = type(A) is np.ndarray or getattr(A, "format", None), type(B) is np.ndarray or getattr(B, "format", None)
@@ -89,13 +106,17 @@ def _as_they_lie(team, A, B, alpha, call="matmul"):
             made = _core.sparse_times_dense(team, A, B, alpha, left == "csc", False)
         else:
             return None
-    elif right not in _COMPRESSED:
+    elif right not in _SPARSE:
         return None
     elif left is True:
+        if right == "coo":
+            return None
         made = _core.sparse_times_dense(team, B, A, alpha, right == "csc", True)
-    elif left == right:
+    elif left == right != "coo":
         made = _core.csr_times_csr(team, A, B, alpha, left == "csc")
         made = made and _like(A, made, left == "csc")
+    elif team.size == 1 and left in _SPARSE:
+        made = _of_one_format(team, A, B, alpha)
     else:
         return None
     if made is not None:
@@ -159,6 +180,7 @@ class Plan(Handle):
         self._shares = _core.shares(first, x.first.array) and _core.shares(second, x.second.array)
         self._plan = _core.Plan(first, x.swapped, second, False, None, x.swapped, *self._how)
 
+    @named_types
     def __call__(self, A=None, B=None, *, alpha=1.0):
         """The product of A and B, of the plan's structure; None: the values of the call before."""
         C = self._multiply_direct(alpha) if A is None and B is None else None
@@ -194,7 +216,7 @@ class Plan(Handle):
 
     def _update(self, name, given, old):
         """Copies new values into the arrays of the plan."""
-        new = describe(name, canonical(given), self.dtype)
+        new = describe(name, _of_width(canonical(given, name), old.index_bytes), self.dtype)
         if new.shape != old.shape or new.storage != old.storage or not old.array.copy_values(new.array):
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
@@ -217,7 +239,7 @@ def _planned(A, B, algorithm, device, format):
 def _own(name, A, dtype):
     """A copy in that type whose values may be overwritten."""
     if hasattr(A, "tocsr"):
-        A = canonical(A)
+        A = canonical(A, name)
         own = A.astype(dtype, copy=True)
         own.indices, own.indptr = A.indices.copy(), A.indptr.copy()  # scipy's copy may have narrowed them
         return own
@@ -229,6 +251,16 @@ def _own(name, A, dtype):
         A = A if A.layout in (torch.strided, torch.sparse_csr) else A.to_sparse_csr()
         return A.to(getattr(torch, dtype.name), copy=True)
     return np.array(in_type(name, on_host(name, A), dtype), order="K")
+
+
+def _of_width(A, index_bytes):
+    """A sparse A of scipy with indices of so many bytes, 0: of 4. scipy narrows those of a result."""
+    width = np.int64 if index_bytes == 8 else np.int32
+    if not hasattr(A, "indices") or A.indices.dtype == A.indptr.dtype == width:
+        return A
+    made = copy.copy(A)
+    made.indices, made.indptr = A.indices.astype(width), A.indptr.astype(width)
+    return made
 
 
 def _transposed(A):
@@ -253,7 +285,7 @@ def sddmm(S, X, Y, *, alpha=1.0):
     alone("sddmm")
     S = opened(S)
     dtype = common_type(X=X, Y=Y)
-    pointers, columns = structure(S)
+    pointers, columns = structure(S, "S")
     values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)
     array = _core.Array.compressed(_STORAGE.csr, *S.shape, pointers, narrow, values, 0, pointers, narrow, values)
     x, y = (describe(name, np.ascontiguousarray(real(name, factor, dtype))) for name, factor in (("X", X), ("Y", Y)))

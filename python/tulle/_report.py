@@ -2,6 +2,9 @@
 """Reports of calls: dictionaries that print as tables."""
 import functools
 import html
+import inspect
+import numbers
+import sys
 
 from ._team import last
 from ._warnings import say
@@ -67,8 +70,43 @@ def _text(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _wrong_type(call, args, kwargs):
+    """The error for an argument that the library has no type for; None: not known which."""
+    given = inspect.signature(call).bind(*args, **kwargs).arguments
+    for name, parameter in inspect.signature(call).parameters.items():
+        if name not in given or parameter.kind is not parameter.KEYWORD_ONLY:
+            continue
+        value, usual = given[name], parameter.default
+        if isinstance(usual, float) and not isinstance(value, numbers.Real):
+            return TypeError(f"{name} is {value!r}: a real number is required")
+        if isinstance(usual, float) and not abs(value) <= sys.float_info.max:
+            return OverflowError(f"{name} is beyond the numbers of 64 bits")
+        if name in ("algorithm", "device") and not (value is None or isinstance(value, str)):
+            return TypeError(f"{name} is {value!r}: a name is required")
+    return None
+
+
+def named_types(call):
+    """A call whose error for an argument of a type that the library cannot have names the argument."""
+
+    @functools.wraps(call)
+    def named(*args, **kwargs):
+        try:
+            return call(*args, **kwargs)
+        except TypeError as failure:
+            if "incompatible function arguments" not in str(failure):
+                raise
+            error = _wrong_type(call, args, kwargs)
+            if error is None:
+                raise
+        raise error
+
+    return named
+
+
 def reporting(call):
     """A public call that makes a report: where it fails before that, the report of the call before is forgotten."""
+    call = named_types(call)
 
     @functools.wraps(call)
     def reported(*args, **kwargs):

@@ -17,6 +17,8 @@ from ._words import arguments
 _ENDS = ("LM", "LA", "SA", "BE")
 _METHODS = ("auto", "lanczos", "chebyshev")
 
+_AT_ONCE = 2  # passes of lobpcg, within which no other direction shows
+
 
 def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
     if int(k) != k or not 1 <= k <= most:
@@ -129,7 +131,9 @@ def lobpcg(A, X, B=None, M=None, Y=None, tol=None, maxiter=None, largest=True, *
         first = real("X", X, dtype)
         if rows is None:
             rows = shape[0] if current().size == 1 else len(first)
-        if first.ndim != 2 or first.shape[0] != rows:
+        if first.ndim != 2:
+            raise ValueError(f"X has {first.ndim} dimensions, not two: a first vector for each pair, in columns")
+        if first.shape[0] != rows:
             raise ValueError(f"X is of shape {first.shape}, and A has {rows} rows")
         figures = _figures(first.shape[1], shape[0], "pairs of A", tol or 0, None, block, None, maxiter, seed)
         S = None if B is None else _sparse("B", B, dtype)[0]
@@ -139,6 +143,9 @@ def lobpcg(A, X, B=None, M=None, Y=None, tol=None, maxiter=None, largest=True, *
             values, residuals, report = _core.lobpcg(
                 current(), operator, S, preconditioner, describe("X", v).array, figures, bool(largest))
     keep("lobpcg", {**report, "residuals": list(residuals)})
+    if report["passes"] <= _AT_ONCE and first.shape[1] < shape[0]:
+        say([f"the first vectors in X have converged after {report['passes']} passes: others may be better ones, which were "
+             "not looked for"])
     return like(np.asarray(values).astype(dtype), X), like(v, X)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from . import _core
-from ._arrays import describe
+from ._arrays import canonical, describe
 from ._team import Handle, alone, at_home
 from ._values import type_of, without_gradient
 
@@ -109,10 +109,7 @@ class Sparse(Handle):
             A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
             pointers, columns, values = A.crow_indices().numpy(), A.col_indices().numpy(), A.values()
         else:
-            A = A.tocsr()
-            if not A.has_canonical_format:
-                A = A.copy()
-                A.sum_duplicates()
+            A = canonical(A, "A")
             pointers, columns, values = A.indptr, A.indices, torch.from_numpy(np.array(A.data))
         kind = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}[type_of("A", values)]
         values = values.to(kind if dtype is None else dtype)

@@ -345,6 +345,9 @@ static tulle_status check_signature(const struct rows_file *f)
 {
     static const char signature[] = "\211HDF\r\n\032\n";
     char head[sizeof signature - 1];
+    struct stat info;
+    if (!fstat(f->fd, &info) && S_ISDIR(info.st_mode))
+        return tulle__fail(TULLE_ERR_IO, "%s: is a directory", f->path);
     if (pread(f->fd, head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head, signature, sizeof head) != 0)
         return unsuited(f, "it is no HDF5 file");
     return TULLE_OK;

@@ -16,6 +16,8 @@ file square general "$H $H" '1 1 1.5' '6 4294967303 3' '4294967303 6 4' "$H $H -
 file half symmetric "$H $H" '1 1 1.5' "$H 6 -2"
 file nan general "$H $H" '1 1 nan' "$H 2 1"
 file none general "$H 2"
+file below general '10000000 10000000' '9 1 4'
+file lower general "$H $H" "$H 6 4" "$H $H 1"
 # exit status, pattern, and what is tried
 while IFS='|' read -r status pattern line; do
     for pes in 1 3; do
@@ -26,6 +28,8 @@ done <<'TABLE'
 0|8589934589 empty rows|stat tall.mtx
 0|8589934592 empty rows|stat none.mtx
 0|symmetry  *symmetric|stat half.mtx
+0|10000001 entries, 2 levels, the widest of 9999999 rows|stat below.mtx
+0|8589934593 entries, 2 levels, the widest of 8589934591 rows|stat lower.mtx
 2|hypersparse matrix, 8589934592 x 2|stat tall.mtx --grid 1x3
 0|3 entries|convert tall.mtx tall.npz
 0|3 entries|convert half.mtx half2.mtx

@@ -20,10 +20,10 @@ static tulle_status grow(struct level_sets *sets)
     return TULLE_OK;
 }
 
-/* Rows of a level, which may be the first of it. */
+/* Rows of a level, which may be the first of it, and of lower ones: rows without entries are added last. */
 static tulle_status add_rows(struct level_sets *sets, int64_t level, int64_t rows)
 {
-    if (level == sets->levels) {
+    while (level >= sets->levels) {
         const tulle_status status = sets->levels == sets->capacity ? grow(sets) : TULLE_OK;
         if (status != TULLE_OK) return status;
         sets->width[sets->levels++] = 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/array/multiply_entries.h"
 #include "base/error.h"
 #include "kernel/unchecked_csr.h"
 #include "mat/array/array_parts.h"
@@ -109,6 +110,54 @@ static tulle_status multiply_with_dense(tulle_comm *comm, tulle_op op_a, tulle_o
     if (status == TULLE_OK) status = multiply_dense(context, &rows, transposed, alpha, B, op_b, beta, C, done);
     if (status == TULLE_OK && report) *report = report_of(tulle__now(comm) - start, rows.nnz * C->n, C->m * C->n);
     return status;
+}
+
+/* The description of a dense result with new arrays, that of C if it has some; the caller's until it takes it. */
+static tulle_status make_dense(const tulle_array *C, tulle_type type, tulle_gidx m, tulle_gidx n, tulle_array *made)
+{
+    *made = *C;
+    if (C->val) return TULLE_OK;
+    made->type = type;
+    made->m = made->count = m;
+    made->n = n;
+    made->first = 0;
+    made->ld = C->order == TULLE_ROW_MAJOR ? n : m;
+    made->owned = true;
+    return tulle__alloc((size_t)(m * n), tulle_type_size(type), "a dense result", &made->val);
+}
+
+/* The same for entries in any order, also into a new array. */
+static tulle_status multiply_entries_with_dense(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
+    const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, tulle_product_report *report, bool *done)
+{
+    const bool turned = op_a != TULLE_OP_N;
+    const tulle__coo entries = {.m = turned ? A->n : A->m,
+        .n = turned ? A->m : A->n,
+        .nnz = A->nnz,
+        .index_bytes = A->ind_bytes,
+        .row = turned ? A->col : A->ind,
+        .col = turned ? A->ind : A->col,
+        .val = A->val};
+    const tulle_gidx columns = op_b == TULLE_OP_N ? B->n : B->m, inner = op_b == TULLE_OP_N ? B->m : B->n;
+    tulle__context *context;
+    tulle_array made;
+    if (C->storage != TULLE_STORAGE_DENSE || A->base || A->symmetry != TULLE_GENERAL || !A->val || !A->nnz)
+        return TULLE_OK;
+    if (!is_whole(B) || (C->val && !is_whole(C)) || (!C->val && beta != 0)) return TULLE_OK;
+    if (A->type != B->type || inner != entries.n || !columns || !tulle__coo_inside(&entries)) return TULLE_OK;
+    if (C->val && (C->type != A->type || C->m != entries.m || C->n != columns)) return TULLE_OK;
+    const int64_t start = tulle__now(comm);
+    TULLE_CALL(tulle__context_get(comm, &context));
+    TULLE_CALL(make_dense(C, A->type, entries.m, columns, &made));
+    const struct strides b = strides_of(B, op_b), c = strides_of(&made, TULLE_OP_N);
+    const tulle_status status = tulle__multiply_coo(context->pool, A->type, &entries, columns, alpha,
+        &(tulle__strided){B->val, b.row, b.col}, beta, &(tulle__strided){made.val, c.row, c.col});
+    if (status != TULLE_OK && !C->val) tulle__free(made.val);
+    TULLE_CALL(status);
+    *C = made;
+    *done = true;
+    if (report) *report = report_of(tulle__now(comm) - start, A->nnz * columns, entries.m * columns);
+    return TULLE_OK;
 }
 
 /* ---- two dense matrices ---- */
@@ -307,6 +356,8 @@ bool tulle__multiply_direct(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         return false;
     if (A->storage == TULLE_STORAGE_DENSE)
         *status = multiply_two_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
+    else if (B->storage == TULLE_STORAGE_DENSE && A->storage == TULLE_STORAGE_COO)
+        *status = multiply_entries_with_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
     else if (B->storage == TULLE_STORAGE_DENSE)
         *status = multiply_with_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
     else if (op_a == TULLE_OP_N && op_b == TULLE_OP_N)

@@ -106,10 +106,14 @@ static int one(const tulle_function *f, double x, double unsure, double *y)
 int64_t tulle__function_values(
     const tulle_function *function, tulle_type type, int64_t n, const double *x, double *value)
 {
-    double largest = n ? fmax(fabs(x[0]), fabs(x[n - 1])) : 0, epsilon = type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON;
+    const bool single = type == TULLE_F32;
+    double largest = n ? fmax(fabs(x[0]), fabs(x[n - 1])) : 0, epsilon = single ? FLT_EPSILON : DBL_EPSILON;
     int64_t bad = -1;
-    for (int64_t i = 0; i < n; i++)
-        if (!one(function, x[i], 4 * epsilon * largest, &value[i]) && bad < 0) bad = i;
+    for (int64_t i = 0; i < n; i++) {
+        const int defined = one(function, x[i], 4 * epsilon * largest, &value[i]);
+        const bool in_range = fabs(value[i]) <= (single ? FLT_MAX : DBL_MAX); /* and a number */
+        if (!(defined && in_range) && bad < 0) bad = i;
+    }
     return bad;
 }
 
