@@ -336,7 +336,7 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
     int64_t n = sub->n, bad = tulle__function_values(e->function, x->type, n, x->lambda, x->value);
     if (bad >= 0)
         return tulle__fail(TULLE_ERR_ARG,
-            "%s is not defined for the eigenvalue %.9g of the submatrix, or is no finite number: block "
+            "%s is not defined for the eigenvalue %.9g (or is no finite number) of the submatrix of block "
             "column " TULLE__AT TULLE__COUNTED,
             tulle_function_name(e->function->kind), x->lambda[bad], (int64_t)sub->column);
     e->below[k] = -INFINITY;
