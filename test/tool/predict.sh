@@ -137,7 +137,7 @@ expect 0 '"degree":null,"passes":null,"passes_usual":\[[1-9][0-9]*,[1-9][0-9]*\]
     predict eig stencil2d:n=30 -k 30 -w SA --method chebyshev --degree 20 --json --machine summit
 expect 2 'predict lobpcg does not read --bounds' predict lobpcg stencil2d:n=4 --bounds
 expect 2 '^.*not LM' predict lobpcg stencil2d:n=4 -w LM
-expect 2 'a block of 64 directions' predict lobpcg stencil2d:n=20 -k 65
+expect 2 'lobpcg finds up to 64 pairs, not 65' predict lobpcg stencil2d:n=20 -k 65
 expect 2 'degree is read by --method chebyshev only' predict eig stencil2d:n=20 --method lanczos --degree 4
 expect 3 'eig needs at least .*, not 10M' predict eig stencil2d:n=40 --memory 10M
 expect 0 '1 x 17' predict svd er:m=1,n=17,degree=3 -k 1 --machine summit

@@ -73,8 +73,8 @@ static tulle_status check_options(const tulle_spectrum_options *o, tulle_gidx n)
     if (o->count < 1 || o->count > n)
         return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, n);
     if (o->count > TULLE__TALL_MOST)
-        return tulle__fail(
-            TULLE_ERR_ARG, "lobpcg finds up to %d pairs, not %d: eigsh more", (int)TULLE__TALL_MOST, o->count);
+        return tulle__fail(TULLE_ERR_ARG, "lobpcg finds up to %d pairs, not %d: the other methods find more",
+            (int)TULLE__TALL_MOST, o->count);
     if (o->count > o->block || o->block > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG,
             "lobpcg: a block of %d directions: it has as many as pairs, %d, or more, up to %d", o->block, o->count,
