@@ -216,10 +216,15 @@ class Plan(Handle):
 
     def _update(self, name, given, old):
         """Copies new values into the arrays of the plan."""
-        new = describe(name, _of_width(canonical(given, name), old.index_bytes), self.dtype)
-        if new.shape != old.shape or new.storage != old.storage or not old.array.copy_values(new.array):
+        if not self._copies(name, given, old) and not (
+                hasattr(given, "tocsr") and self._copies(name, _of_width(canonical(given, name), old.index_bytes), old)):
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
+
+    def _copies(self, name, given, old):
+        """Values are copied where the structure is the plan's, which is in order: else False."""
+        new = describe(name, given, self.dtype)
+        return new.shape == old.shape and new.storage == old.storage and old.array.copy_values(new.array)
 
     def __reduce__(self):
         alone("a pickle of a Plan")

@@ -2,17 +2,6 @@
 /* Template of multiply_entries.c: columns begin .. end - 1 of C, by entries from .. to - 1, whose indices have either
  * width. */
 
-static void NAME(scale_columns)(const struct job *job, int64_t begin, int64_t end)
-{
-    T *C = (T *)job->C.val;
-    const T beta = (T)job->beta;
-    for (int64_t i = 0; i < job->A->m; i++)
-        for (int64_t j = begin; j < end; j++) {
-            T *c = C + i * job->C.row + j * job->C.col;
-            *c = beta == 0 ? 0 : beta * *c;
-        }
-}
-
 static inline void NAME(add_line)(int64_t n, T a, const T *restrict b, T *restrict c)
 {
     for (int64_t j = 0; j < n; j++) c[j] += a * b[j];

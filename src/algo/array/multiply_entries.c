@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/attend.h"
+#include "device/values.h"
 
 struct job {
     tulle__pool *pool;
@@ -45,7 +46,12 @@ static tulle_status multiply_columns(const struct job *job, int64_t begin, int64
     enum { WORK = 1 << 18 }; /* multiplications between two looks at signals */
     const int64_t piece = WORK / (end - begin) + 1, nnz = job->A->nnz;
     const bool single = job->type == TULLE_F32;
-    (single ? scale_columns_f32 : scale_columns_f64)(job, begin, end);
+    const tulle__strided *C = &job->C;
+    char *first = (char *)C->val + (size_t)(begin * C->col) * tulle_type_size(job->type);
+    if (C->col == 1)
+        TULLE_CALL(tulle__values_scale(NULL, job->type, job->A->m, end - begin, C->row, job->beta, first));
+    else
+        TULLE_CALL(tulle__values_scale(NULL, job->type, end - begin, job->A->m, C->col, job->beta, first));
     for (int64_t e = 0; e < nnz; e += piece) {
         if (!job->pool) TULLE_CALL(tulle__attend());
         if (!tulle__pool_continues(job->pool)) return TULLE_OK;
@@ -59,11 +65,12 @@ static tulle_status take_columns(void *arg, int thread, int nthreads)
     struct job *job = arg;
     (void)thread;
     (void)nthreads;
-    for (;;) {
-        const int64_t begin = atomic_fetch_add_explicit(&job->next, job->share, memory_order_relaxed);
-        if (begin >= job->columns) return TULLE_OK;
-        TULLE_CALL(multiply_columns(job, begin, begin + job->share < job->columns ? begin + job->share : job->columns));
+    const int64_t shares = (job->columns + job->share - 1) / job->share;
+    for (int64_t s; (s = tulle__pool_take(job->pool, &job->next, shares)) < shares;) {
+        const int64_t begin = s * job->share, end = begin + job->share;
+        TULLE_CALL(multiply_columns(job, begin, end < job->columns ? end : job->columns));
     }
+    return TULLE_OK;
 }
 
 tulle_status tulle__multiply_coo(tulle__pool *pool, tulle_type type, const tulle__coo *A, int64_t columns, double alpha,

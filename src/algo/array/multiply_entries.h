@@ -19,7 +19,7 @@ typedef struct tulle__coo {
     const void *row, *col, *val;
 } tulle__coo;
 
-/* Dense columns, with the strides between rows and between columns. */
+/* A dense matrix, with the strides between rows and between columns, of which one is 1. */
 typedef struct tulle__strided {
     void *val;
     int64_t row, col;

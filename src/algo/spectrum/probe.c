@@ -29,8 +29,7 @@
 #include "algo/spectrum/block_lanczos.h"
 #include "base/error.h"
 
-/* The chance that is small enough. A probe takes at most twice the passes that came before it, or DIRECTIONS and some.
- */
+/* The chance that is small enough. A probe takes at most twice the passes before it, or DIRECTIONS and some. */
 static const double enough = 1e-4;
 enum { DIRECTIONS = 36, SOME = 4, ENDS = 2 };
 
